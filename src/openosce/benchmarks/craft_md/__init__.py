@@ -1,0 +1,29 @@
+"""CRAFT-MD: the same case as vignette and as conversation (README.md beside this file)."""
+
+from importlib import resources
+
+from openosce.benchmarks.benchmark import Benchmark
+from openosce.benchmarks.craft_md.settings import CraftMDSettings
+from openosce.benchmarks.craft_md.trial import run_trial
+from openosce.grading import find_policy
+
+
+def _arms(settings: CraftMDSettings) -> tuple[str, ...]:
+    return settings.arms
+
+
+def _policy(settings: CraftMDSettings) -> str:
+    return str(find_policy(settings.policy))
+
+
+BENCHMARK = Benchmark(
+    name="craft-md",
+    settings=CraftMDSettings,
+    prompts=(
+        resources.files("openosce.benchmarks.craft_md") / "prompts",
+        resources.files("openosce.grading") / "prompts",
+    ),
+    arms=_arms,
+    policy=_policy,
+    run_trial=run_trial,
+)

@@ -1,0 +1,20 @@
+"""WHAT IS EXAMINED: the case record, its readers and checks, and our own starter cases."""
+
+from openosce.cases.parts import DoctorPart, GraderPart, PatientPart, doctor_part, grader_part, patient_part
+from openosce.cases.readers import STARTER, read_cases
+from openosce.cases.record import Case, Diagnosis, Fact, Patient
+
+__all__ = [
+    "STARTER",
+    "Case",
+    "Diagnosis",
+    "DoctorPart",
+    "Fact",
+    "GraderPart",
+    "Patient",
+    "PatientPart",
+    "doctor_part",
+    "grader_part",
+    "patient_part",
+    "read_cases",
+]

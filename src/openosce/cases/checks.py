@@ -1,0 +1,128 @@
+"""What is wrong or risky in a set of cases, and which benchmarks each case can serve."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from openosce.cases.parts import patient_part
+from openosce.cases.record import Case
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One finding of the check."""
+
+    case_id: str
+    severity: Literal["wrong", "risky"]
+    """`wrong`: the case cannot be scored as it stands; `risky`: it can, and the result may mislead."""
+    kind: str
+    """A stable name that the summary counts."""
+    message: str
+
+
+def check_cases(cases: Sequence[Case]) -> list[Problem]:
+    """Every problem of every case, in the order of the cases."""
+    seen = Counter(case.id for case in cases)
+    problems: list[Problem] = []
+    for case in cases:
+        if seen[case.id] > 1:
+            problems.append(
+                Problem(case.id, "wrong", "duplicate id", f"the id occurs {seen[case.id]} times; rename all but one")
+            )
+        for check in _CHECKS:
+            problems += check(case)
+    return problems
+
+
+def duplicate_ids(cases: Sequence[Case]) -> list[str]:
+    """The ids that more than one case has."""
+    return [case_id for case_id, count in Counter(case.id for case in cases).items() if count > 1]
+
+
+def _answer_among_choices(case: Case) -> Iterator[Problem]:
+    if not case.choices or case.diagnosis.name in case.choices:
+        return
+    if case.diagnosis.name.strip() in {choice.strip() for choice in case.choices}:
+        message = f"the answer {case.diagnosis.name!r} equals a choice only after stripping blanks"
+        yield Problem(case.id, "risky", "answer equals no choice exactly", message)
+    else:
+        message = f"the answer {case.diagnosis.name!r} is not among the choices {', '.join(map(repr, case.choices))}"
+        yield Problem(case.id, "wrong", "answer equals no choice exactly", message)
+
+
+def _padding(case: Case) -> Iterator[Problem]:
+    if case.diagnosis.name != case.diagnosis.name.strip():
+        yield Problem(case.id, "risky", "blank-padded answer", f"blanks around the answer {case.diagnosis.name!r}")
+    padded = [choice for choice in case.choices if choice != choice.strip()]
+    if padded:
+        yield Problem(case.id, "risky", "blank-padded choice", f"blanks around {', '.join(map(repr, padded))}")
+
+
+def _choices(case: Case) -> Iterator[Problem]:
+    names = [choice.strip().casefold() for choice in case.choices]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        yield Problem(case.id, "wrong", "repeated choice", f"the same choice twice: {', '.join(map(repr, repeated))}")
+    if any(not name for name in names) or not case.diagnosis.name.strip():
+        yield Problem(case.id, "wrong", "blank answer or choice", "an answer or a choice holds only blanks")
+
+
+def _question(case: Case) -> Iterator[Problem]:
+    if case.vignette and not case.question:
+        yield Problem(case.id, "risky", "no question sentence", "no question; doctors are asked the default question")
+    if case.vignette and "?" in case.vignette and case.vignette != case.question:
+        yield Problem(case.id, "risky", "further question", "the vignette holds another `?` beside its question")
+
+
+def _leaks(case: Case) -> Iterator[Problem]:
+    part = patient_part(case)
+    told = [part.occupation or "", part.opening or "", part.vignette]
+    told += [text for fact in part.facts for text in (fact.fact, fact.lay or "")]
+    for name in (case.diagnosis.name, *case.diagnosis.synonyms):
+        if any(_names(name.strip(), text) for text in told):
+            message = f"the patient's part (opening, facts or vignette) names {name!r}"
+            yield Problem(case.id, "risky", "diagnosis named to the patient", message)
+            return
+
+
+def _names(name: str, text: str) -> bool:
+    return bool(name) and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None
+
+
+def _patient(case: Case) -> Iterator[Problem]:
+    if case.vignette and not patient_part(case).facts:
+        message = "nothing that a patient could tell: the vignette holds only examination and tests"
+        yield Problem(case.id, "risky", "no history", message)
+
+
+_CHECKS: tuple[Callable[[Case], Iterator[Problem]], ...] = (
+    _answer_among_choices,
+    _padding,
+    _choices,
+    _question,
+    _leaks,
+    _patient,
+)
+
+
+def missing_parts(case: Case) -> dict[str, list[str]]:
+    """For each benchmark, the parts it needs and the case lacks; an empty list: the case can serve it."""
+    patient, station = case.patient, case.station
+    needs: dict[str, dict[str, object]] = {
+        "craft-md": {"vignette": case.vignette, "four choices": len(case.choices) == 4},
+        "agentclinic": {
+            "objective": case.objective,
+            "patient.facts": patient and patient.facts,
+            "examination": case.examination,
+            "tests": case.tests,
+        },
+        "medqa-cs": {
+            "station.doorway": station and station.doorway,
+            "station.dialogue": station and station.dialogue,
+            "station.challenge": station and station.challenge,
+            "station.differential": station and station.differential,
+        },
+    }
+    return {benchmark: [part for part, there in parts.items() if not there] for benchmark, parts in needs.items()}

@@ -1,0 +1,111 @@
+"""`osce cases`: what is in a case file, what is wrong with it, and one case as the roles see it."""
+
+from collections import Counter
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from openosce.cases import STARTER, Case, doctor_part, grader_part, patient_part
+from openosce.cases.checks import check_cases, missing_parts
+from openosce.cases.readers import read_with_place
+from openosce.errors import StudyError
+from openosce.reports import terminal
+from openosce.reports.text import visible
+
+app = typer.Typer(help="List, check and show cases.", no_args_is_help=True)
+
+Source = Annotated[str, typer.Argument(help="A case file of any known format, a folder of them, or `starter`.")]
+
+
+@app.command("list")
+def list_cases(source: Source = STARTER) -> None:
+    """List the cases of SOURCE, with what each holds."""
+    table = Table("case", "specialty", "dataset", "diagnosis", "choices", "facts", box=None)
+    cases = [case for _, case in read_with_place(source)]
+    for case in cases:
+        part = patient_part(case)
+        facts = "from vignette" if part.facts_from_vignette else str(len(part.facts))
+        cells = (case.id, case.specialty or "-", case.source, case.diagnosis.name, str(len(case.choices)), facts)
+        table.add_row(*(Text(visible(cell)) for cell in cells))
+    terminal().print(table)
+    typer.echo(f"{len(cases)} cases")
+
+
+@app.command()
+def check(
+    source: Source = STARTER,
+    benchmark: Annotated[str | None, typer.Option("--for", help="Also list what each case lacks for it.")] = None,
+) -> None:
+    """Say what is wrong or risky in the cases of SOURCE, a line a problem, and which benchmarks they can serve."""
+    placed = read_with_place(source)
+    cases = [case for _, case in placed]
+    problems = check_cases(cases)
+    typer.echo(f"{source}: {len(cases)} cases")
+    for problem in problems:
+        typer.echo(visible(f"{problem.case_id}: {problem.severity}: {problem.kind}: {problem.message}"))
+    typer.echo("")
+    for (severity, kind), count in sorted(Counter((p.severity, p.kind) for p in problems).items(), reverse=True):
+        typer.echo(f"{count:6}  {severity}: {kind}")
+    if not problems:
+        typer.echo("nothing wrong and nothing risky found")
+    _serves(cases, benchmark)
+
+
+def _serves(cases: list[Case], benchmark: str | None) -> None:
+    lacks = {case.id: missing_parts(case) for case in cases}
+    known = list(next(iter(lacks.values())))
+    if benchmark is not None and benchmark not in known:
+        raise StudyError(f"unknown benchmark {benchmark!r}; known are {', '.join(known)}")
+    for name in known:
+        able = sum(not parts[name] for parts in lacks.values())
+        wanting = Counter(part for parts in lacks.values() for part in parts[name])
+        why = "; lacking: " + ", ".join(f"{part} {count}" for part, count in wanting.items()) if wanting else ""
+        typer.echo(f"{able:6}  can serve {name}{why}")
+    if benchmark is not None:
+        for case_id, parts in lacks.items():
+            if parts[benchmark]:
+                typer.echo(visible(f"{case_id}: lacks for {benchmark}: {', '.join(parts[benchmark])}"))
+
+
+@app.command()
+def show(
+    source: Source,
+    case_id: Annotated[str | None, typer.Argument(help="The case to show; without it, the first.")] = None,
+) -> None:
+    """Show a case role by role: what the doctor, the patient and the grader are handed."""
+    cases = [case for _, case in read_with_place(source)]
+    found = [case for case in cases if case_id in (None, case.id)]
+    if not found:
+        raise StudyError(f"{source}: holds no case {case_id!r}; `osce cases list` shows them")
+    _print_parts(found[0])
+
+
+def _print_parts(case: Case) -> None:
+    doctor, patient, grader = doctor_part(case), patient_part(case), grader_part(case)
+    console = terminal()
+
+    def section(title: str, *lines: str | None) -> None:
+        console.print(Text(f"\n{title}", style="bold"))
+        for line in lines:
+            if line:
+                console.print(Text(visible(line)), soft_wrap=False)
+
+    section(f"{case.id} ({case.source}{', synthetic' if case.synthetic else ''})")
+    section(
+        "The doctor is handed", f"specialty: {doctor.specialty}", doctor.objective and f"objective: {doctor.objective}"
+    )
+    who = ", ".join(x for x in (patient.age, patient.sex, patient.occupation, patient.informant) if x)
+    opening = patient.opening and f"opening: {patient.opening}"
+    facts = [f"{'*' if f.key else '-'} {f.fact}{f' ({f.lay})' if f.lay else ''}" for f in patient.facts]
+    source = "from the vignette's sentences" if patient.facts_from_vignette else "* a complete history must elicit it"
+    section(f"The patient is handed ({source})", who, opening, *facts)
+    section("Vignette", patient.vignette, case.question)
+    section("Examination", *(f"{system}: {m}: {f}" for system, by in case.examination.items() for m, f in by.items()))
+    section("Tests", *(f"{test.name}: {test.result}" for test in case.tests))
+    known = grader.diagnosis
+    also = [f"{kind}: {', '.join(names)}" for kind, names in (
+        ("synonyms", known.synonyms), ("broader", known.broader), ("narrower", known.narrower),
+        ("accepted", known.accepted)) if names]  # fmt: skip
+    section("The grader is handed", f"diagnosis: {known.name}", *also, *(f"choice: {c}" for c in grader.choices))

@@ -1,0 +1,151 @@
+"""`osce run`: run a study, or go on with it, and end with its results."""
+
+import shlex
+import sys
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from openosce.errors import StudyError
+from openosce.grading import Trial
+from openosce.reports import analysis_tables, analyze_run, terminal, write_report
+from openosce.runs import PreparedStudy, default_folder, planned, prepare, read_study, run_study, to_study, unfinished
+from openosce.runs.folder import RunReader
+
+FAILED, INTERRUPTED = 1, 130
+
+
+def run(
+    target: Annotated[str, typer.Argument(help="A study file (*.toml), or a benchmark: craft-md.")],
+    doctor: Annotated[
+        list[str] | None, typer.Option(help="Model under test, provider/name; several times for several.")
+    ] = None,
+    patient: Annotated[str | None, typer.Option(help="Model of the simulated patient.")] = None,
+    summarizer: Annotated[str | None, typer.Option(help="Model of the summarizer; the patient's unless named.")] = None,
+    grader: Annotated[str | None, typer.Option(help="Model of the grader.")] = None,
+    cases: Annotated[str | None, typer.Option(help="`starter`, or a case file or folder.")] = None,
+    trials: Annotated[int | None, typer.Option(help="Repetitions of every case.")] = None,
+    seed: Annotated[int | None, typer.Option(help="What everything random depends on.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Run folder; by default runs/<benchmark>-<doctor>.")] = None,
+    in_flight: Annotated[int | None, typer.Option(help="Calls open at once.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Run the first so many cases only.")] = None,
+    only: Annotated[list[str] | None, typer.Option(help="Run this case only; several times for several.")] = None,
+    prompts: Annotated[Path | None, typer.Option(help="Folder of prompt templates that replace ours.")] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", help="Any setting, as craft_md.cap=30.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and run nothing.")] = False,
+) -> None:
+    """Run a study and print its results. The same command on the same folder goes on where it stopped."""
+    flags: dict[str, Any] = {
+        "study.cases": cases,
+        "study.trials": trials,
+        "study.seed": seed,
+        "roles.doctor.models": doctor,
+        "roles.patient.model": patient,
+        "roles.summarizer.model": summarizer,
+        "roles.grader.model": grader,
+        "limits.in_flight": in_flight,
+        **_settings(set_ or []),
+    }
+    tables, text = _tables(target)
+    given = {key: value for key, value in flags.items() if value is not None}
+    for key, value in given.items():
+        _put(tables, key, value)
+    study = to_study(tables, None if given else text)
+    prepared = prepare(study, out or default_folder(study), own_prompts=prompts, limit=limit, only=only or ())
+    if dry_run:
+        _say_plan(prepared)
+        return
+    _run(prepared)
+
+
+def _tables(target: str) -> tuple[dict[str, Any], str | None]:
+    """The tables of a study file, or those that a benchmark's name stands for."""
+    path = Path(target)
+    if path.suffix == ".toml" or path.is_file():
+        return read_study(path), path.read_text(encoding="utf-8")
+    return {"study": {"benchmark": target}}, None
+
+
+def _settings(pairs: list[str]) -> dict[str, Any]:
+    """`--set table.key=value`, the value as TOML, or as text where it is none."""
+    settings = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or "." not in key:
+            raise StudyError(f"--set {pair!r}: expected table.key=value, as craft_md.cap=30")
+        try:
+            settings[key.strip()] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            settings[key.strip()] = value.strip()
+    return settings
+
+
+def _put(tables: dict[str, Any], key: str, value: Any) -> None:
+    *path, last = key.split(".")
+    for step in path:
+        tables = tables.setdefault(step, {})
+        if not isinstance(tables, dict):
+            raise StudyError(f"{key}: {step!r} is no table in the study file")
+    if last == "models":
+        tables.pop("model", None)  # --doctor takes the place of the study's doctors
+    tables[last] = value
+
+
+def _say_plan(prepared: PreparedStudy) -> None:
+    study, todo = prepared.study, unfinished(prepared)
+    arms = study.benchmark.arms(study.settings)
+    typer.echo(f"{study.benchmark.name}: {len(prepared.chosen)} of {len(prepared.cases)} cases, {study.trials} trials")
+    typer.echo(f"doctors: {', '.join(doctor.name for doctor in study.doctors)}")
+    for role, spec in study.roles.items():
+        typer.echo(f"{role}: {spec.name}")
+    typer.echo(f"arms: {', '.join(arms)}")
+    typer.echo(f"to run: {len(todo)} of {len(planned(prepared))} conversations, {len(todo) * len(arms)} answers")
+    typer.echo(f"folder: {prepared.folder}")
+
+
+def _run(prepared: PreparedStudy) -> None:
+    for note in prepared.study.fallbacks:
+        typer.echo(f"no model is named for a role, so a built-in one plays it: {note}", err=True)
+    try:
+        _run_with_progress(prepared)
+    except KeyboardInterrupt:
+        done = len(planned(prepared)) - len(unfinished(prepared))
+        again = shlex.join(["osce", *sys.argv[1:]])
+        typer.echo(f"interrupted: {done} of {len(planned(prepared))} conversations are done and kept", err=True)
+        typer.echo(f"go on with: {again}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    with RunReader(prepared.folder) as reader:
+        analysis = analyze_run(reader)
+        failed = bool(reader.failed())
+    terminal().print(analysis_tables(analysis))
+    typer.echo(f"report: {write_report(prepared.folder)}")
+    if failed:
+        raise typer.Exit(FAILED)
+
+
+def _run_with_progress(prepared: PreparedStudy) -> None:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        bar = progress.add_task("conversations", total=None)
+        failures = 0
+
+        def start(total: int, todo: int) -> None:
+            progress.update(bar, total=total, completed=total - todo)
+
+        def step(trial: Trial) -> None:
+            nonlocal failures
+            failures += trial.encounter.ended.is_failure
+            said = f"conversations ({failures} failed)" if failures else "conversations"
+            progress.update(bar, advance=1, description=said)
+
+        run_study(prepared, start, step)

@@ -1,0 +1,64 @@
+"""Every error of OpenOSCE, named after the boundary that was crossed.
+
+OpenOSCEError
+├── InputError           unusable input: the command ends with one line and exit code 2
+│   ├── CaseFileError        a case file: says which file and line
+│   ├── StudyError           a study file, a flag, a name that nobody knows
+│   ├── PromptError          a prompt template
+│   └── RunFolderError       a run folder that is missing, foreign, damaged or in use
+└── EncounterError       something failed inside a trial: recorded there, never scored
+    ├── ProviderError        a model's endpoint gave no reply
+    │   └── RefusedError         ... and never will: a content filter, for instance
+    ├── RoleError            a role produced no usable turn
+    └── GraderError          a grader's reply holds no readable verdict
+"""
+
+from pathlib import Path
+
+
+class OpenOSCEError(Exception):
+    """The root of the family."""
+
+
+class InputError(OpenOSCEError):
+    """Input that cannot be used; the message says what was expected, what came, and how to mend it."""
+
+
+class CaseFileError(InputError):
+    """A case file that cannot be read; the message starts with `file:line:`."""
+
+    def __init__(self, path: Path | str, line: int | None, problem: str) -> None:
+        place = f"{path}:{line}" if line else str(path)
+        super().__init__(f"{place}: {problem}")
+
+
+class StudyError(InputError):
+    """A study file, flag or name that cannot be used."""
+
+
+class PromptError(InputError):
+    """A prompt template that is missing, unknown or does not render."""
+
+
+class RunFolderError(InputError):
+    """A run folder that is missing, belongs to another study, is damaged or in use."""
+
+
+class EncounterError(OpenOSCEError):
+    """Something failed inside a trial. It is recorded as missing data with its reason."""
+
+
+class ProviderError(EncounterError):
+    """The model's endpoint gave no reply; asking again later may help."""
+
+
+class RefusedError(ProviderError):
+    """The endpoint refused this request for good (a content filter); asking again does not help."""
+
+
+class RoleError(EncounterError):
+    """A role produced no usable turn (an empty reply, a script that ended)."""
+
+
+class GraderError(EncounterError):
+    """A grader's reply holds no readable verdict."""

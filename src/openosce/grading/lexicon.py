@@ -1,0 +1,88 @@
+"""`builtin/lexicon`: a grader by names, synonyms and subtypes; it needs no model.
+
+It knows the case's own names and the diseases of `cases/diseases.yaml`. Similar spelling never makes two diagnoses one
+(osteoclastoma is not osteoblastoma): a name is known, or it is another diagnosis.
+"""
+
+from dataclasses import dataclass
+
+from openosce.cases import Diagnosis, GraderPart
+from openosce.cases.diseases import find_disease, normal_name
+from openosce.grading.diagnosis_text import stated_diagnoses
+from openosce.grading.options import Verdict
+from openosce.grading.policies import MatchPolicy
+
+
+@dataclass(frozen=True)
+class _Reference:
+    """The reference diagnosis as sets of names in normal spelling."""
+
+    same: frozenset[str]
+    broader: frozenset[str]
+    narrower: frozenset[str]
+    accepted: frozenset[str]
+
+
+class LexiconGrader:
+    """Grades by looking names up."""
+
+    name = "builtin/lexicon"
+
+    async def grade(self, answer: str, part: GraderPart, policy: MatchPolicy) -> Verdict:
+        """Decide by names; never fails."""
+        stated = stated_diagnoses(answer)
+        if not stated:
+            return Verdict(0.0, "none: the reply names no diagnosis")
+        named = _distinct(_with_concurrent(stated, policy))
+        if policy.concurrent != "any" and len(named) > 1:
+            return Verdict(0.0, "multiple: " + ", ".join(repr(name) for name in named))
+        reference = _reference(part.diagnosis)
+        verdicts = [_compare(name, reference, policy) for name in named]
+        return max(verdicts, key=lambda verdict: verdict.value)
+
+
+def _with_concurrent(stated: list[tuple[str, str | None]], policy: MatchPolicy) -> list[str]:
+    if policy.concurrent == "main":
+        return [main for main, _ in stated]
+    return [name for main, concurrent in stated for name in (main, concurrent) if name]
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """One name for each disease, in the order given."""
+    found: dict[str, str] = {}
+    for name in names:
+        disease = find_disease(name)
+        found.setdefault(normal_name(disease.name if disease else name), name)
+    return list(found.values())
+
+
+def _reference(diagnosis: Diagnosis) -> _Reference:
+    known = find_disease(diagnosis.name)
+    return _Reference(
+        same=_normal(diagnosis.name, *diagnosis.synonyms, *((known.name, *known.synonyms) if known else ())),
+        broader=_normal(*diagnosis.broader, *(known.broader if known else ())),
+        narrower=_normal(*diagnosis.narrower),
+        accepted=_normal(*diagnosis.accepted),
+    )
+
+
+def _normal(*names: str) -> frozenset[str]:
+    """The names in normal spelling, with the other names of the diseases we know among them."""
+    found = set()
+    for name in names:
+        disease = find_disease(name)
+        found |= {normal_name(other) for other in (name, *((disease.name, *disease.synonyms) if disease else ()))}
+    return frozenset(found)
+
+
+def _compare(name: str, reference: _Reference, policy: MatchPolicy) -> Verdict:
+    spelled = normal_name(name)
+    if spelled in reference.same:
+        return Verdict(1.0, f"same: {name}")
+    if policy.accepted and spelled in reference.accepted:
+        return Verdict(1.0, f"accepted: {name}")
+    if spelled in reference.broader:
+        return Verdict(float(policy.broader), f"broader: {name}")
+    if spelled in reference.narrower:
+        return Verdict(0.0, f"narrower: {name}")
+    return Verdict(0.0, f"other: {name}")

@@ -1,0 +1,74 @@
+"""The one seam to every language model: a request in, a reply out."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+
+@dataclass(frozen=True)
+class ChatMessage:
+    """One message as the model sees it."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a model, and where on the path."""
+
+    messages: tuple[ChatMessage, ...]
+    step: str
+    """The place on the path: `talk/3`, `answer/vignette_mcq`, `grade/extract/...`. No endpoint ever sees it."""
+    repeat: int = 0
+    """Counts deliberate new tries after an unreadable reply."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a model said, and what it took. Token counts are None where the endpoint does not report them."""
+
+    text: str
+    finish_reason: str | None = None
+    model_id: str | None = None
+    """The model as the provider names it in the reply."""
+    tokens_in: int | None = None
+    tokens_cached: int | None = None
+    tokens_out: int | None = None
+    dollars: float | None = None
+    milliseconds: float | None = None
+
+
+class Model(Protocol):
+    """A language model, or anything that answers like one."""
+
+    async def complete(self, request: Request) -> Reply:
+        """Answer a request.
+
+        Raises:
+            ProviderError: No reply could be had; RefusedError where asking again cannot help.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A model's name, `provider/name`, with the settings that change its replies."""
+
+    name: str
+    base_url: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Temperature, max_tokens, ... as the study gives them."""
+
+    @property
+    def provider(self) -> str:
+        """What stands before the first `/`."""
+        return self.name.partition("/")[0]
+
+
+def request_hash(spec: ModelSpec, messages: tuple[ChatMessage, ...]) -> str:
+    """A fingerprint of everything that decides a reply: base URL, model, settings, messages."""
+    content = [spec.base_url, spec.name, dict(spec.settings), [(m.role, m.content) for m in messages]]
+    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:32]

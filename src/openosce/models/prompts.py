@@ -1,0 +1,101 @@
+"""Prompts are files. A pack is a folder of templates; a user's own folder replaces any of them by name."""
+
+import hashlib
+from collections.abc import Iterable
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+import jinja2
+from jinja2 import meta
+from jinja2.sandbox import SandboxedEnvironment
+
+from openosce.errors import PromptError
+
+_SUFFIX = ".txt"
+
+
+class PromptPack:
+    """Templates by name, and one hash over all of them.
+
+    Values are put in as they are: template syntax inside a case's text is text. An unknown variable is an error.
+    """
+
+    def __init__(self, templates: dict[str, str]) -> None:
+        self._texts = templates
+        environment = SandboxedEnvironment(undefined=jinja2.StrictUndefined, keep_trailing_newline=False)
+        self._templates = {name: environment.from_string(text.strip()) for name, text in templates.items()}
+
+    @property
+    def hash(self) -> str:
+        """A fingerprint of names and texts."""
+        content = "\0".join(f"{name}\0{self._texts[name].strip()}" for name in sorted(self._texts))
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The templates by name, as text."""
+        return dict(self._texts)
+
+    def render(self, template: str, /, **values: object) -> str:
+        """Fill in a template.
+
+        Raises:
+            PromptError: The pack lacks it, or it uses a variable that is not given.
+        """
+        if template not in self._templates:
+            raise PromptError(f"the prompt pack has no template {template!r}; it has {', '.join(sorted(self._texts))}")
+        try:
+            return self._templates[template].render(**values)
+        except jinja2.TemplateError as failure:
+            raise PromptError(f"the prompt template {template!r} does not render: {failure}") from None
+
+
+def load_prompts(folders: Iterable[Traversable], own: Path | None = None) -> PromptPack:
+    """Load the templates of several shipped folders, and the user's own in their place.
+
+    Raises:
+        PromptError: The user's folder is missing, or holds a template that is unknown, unreadable or uses a variable
+            that the shipped one of that name does not have.
+    """
+    texts = {
+        file.name.removesuffix(_SUFFIX): file.read_text(encoding="utf-8")
+        for folder in folders
+        for file in folder.iterdir()
+        if file.name.endswith(_SUFFIX)
+    }
+    if own is None:
+        return PromptPack(texts)
+    if not own.is_dir():
+        raise PromptError(f"{own}: no such prompt folder")
+    files = sorted(own.glob(f"*{_SUFFIX}"))
+    if not files:
+        raise PromptError(f"{own}: holds no template; known names are {_known(texts)}")
+    for file in files:
+        name = file.name.removesuffix(_SUFFIX)
+        if name not in texts:
+            raise PromptError(f"{file}: no template has this name; known names are {_known(texts)}")
+        texts[name] = _read_own(file, _variables(texts[name]))
+    return PromptPack(texts)
+
+
+def _known(texts: dict[str, str]) -> str:
+    return ", ".join(f"{name}{_SUFFIX}" for name in sorted(texts))
+
+
+def _read_own(file: Path, allowed: set[str]) -> str:
+    try:
+        text = file.read_text(encoding="utf-8")
+        unknown = _variables(text) - allowed
+    except (OSError, UnicodeDecodeError) as failure:
+        raise PromptError(f"{file}: cannot be read: {failure}") from None
+    except jinja2.TemplateSyntaxError as failure:
+        raise PromptError(f"{file}:{failure.lineno}: not a template: {failure.message}") from None
+    if unknown:
+        raise PromptError(
+            f"{file}: unknown variable(s) {', '.join(sorted(unknown))}; this template has {', '.join(sorted(allowed))}"
+        )
+    return text
+
+
+def _variables(text: str) -> set[str]:
+    return meta.find_undeclared_variables(SandboxedEnvironment().parse(text))

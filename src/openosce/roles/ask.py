@@ -1,0 +1,26 @@
+"""Putting a conversation before a model, seen from one role."""
+
+from openosce.encounters import Transcript
+from openosce.errors import RoleError
+from openosce.models import ChatMessage, Model, Request
+
+
+def chat(system: str, transcript: Transcript, speaker: str) -> tuple[ChatMessage, ...]:
+    """The conversation as `speaker` sees it: its own words as the assistant's, all others' as the user's."""
+    turns = (ChatMessage("assistant" if m.speaker == speaker else "user", m.text) for m in transcript)
+    return (ChatMessage("system", system), *turns)
+
+
+async def ask(model: Model, messages: tuple[ChatMessage, ...], step: str, role: str) -> str:
+    """Ask a model for a role's next words.
+
+    Raises:
+        RoleError: The reply is empty.
+        ProviderError: The model gave no reply.
+    """
+    reply = await model.complete(Request(messages, step))
+    text = reply.text.strip()
+    if not text:
+        finish = f" (finish reason {reply.finish_reason})" if reply.finish_reason else ""
+        raise RoleError(f"the {role} gave an empty reply at {step}{finish}")
+    return text

@@ -1,0 +1,16 @@
+"""Studies and their folders: what to run, running it, and the one database that holds all of it."""
+
+from openosce.runs.scheduler import PreparedStudy, planned, prepare, run_study, unfinished
+from openosce.runs.study import Study, default_folder, read_study, to_study
+
+__all__ = [
+    "PreparedStudy",
+    "Study",
+    "default_folder",
+    "planned",
+    "prepare",
+    "read_study",
+    "run_study",
+    "to_study",
+    "unfinished",
+]

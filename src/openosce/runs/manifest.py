@@ -1,0 +1,139 @@
+"""The manifest: what identifies a study, and what is needed to repeat it."""
+
+import hashlib
+import json
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from openosce.cases import Case, patient_part
+from openosce.errors import RunFolderError
+from openosce.models import ModelSpec, PromptPack
+from openosce.runs.folder import DATABASE, MANIFEST, STUDY
+from openosce.runs.study import Study
+
+
+def build_manifest(study: Study, cases: Sequence[Case], prompts: PromptPack) -> dict[str, Any]:
+    """Everything about a study that decides its results, its plan, and the versions it runs on."""
+    benchmark, settings = study.benchmark, study.settings
+    return {
+        "format": 1,
+        "study": {
+            "benchmark": benchmark.name,
+            "cases": study.cases,
+            "cases_hash": _cases_hash(cases),
+            "trials": study.trials,
+            "seed": study.seed,
+            "roles": {
+                "doctor": [_role(doctor) for doctor in study.doctors],
+                **{name: _role(spec) for name, spec in study.roles.items()},
+            },
+            "settings": settings.model_dump(mode="json"),
+            "prompts_hash": prompts.hash,
+        },
+        "plan": {
+            "doctors": [doctor.name for doctor in study.doctors],
+            "conditions": list(benchmark.conditions),
+            "arms": list(benchmark.arms(settings)),
+            "trials": study.trials,
+        },
+        "policy": benchmark.policy(settings),
+        "fallbacks": list(study.fallbacks),
+        "notes": list(_notes(study, cases)),
+        "versions": _versions(),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _role(spec: ModelSpec) -> dict[str, Any]:
+    return {"model": spec.name, "base_url": spec.base_url, "settings": dict(spec.settings)}
+
+
+def _cases_hash(cases: Sequence[Case]) -> str:
+    digest = hashlib.sha256()
+    for case in cases:
+        digest.update(case.model_dump_json(exclude_defaults=True).encode() + b"\n")
+    return digest.hexdigest()[:16]
+
+
+def _notes(study: Study, cases: Sequence[Case]) -> Iterator[str]:
+    if any(case.synthetic for case in cases):
+        yield f"{sum(case.synthetic for case in cases)} of {len(cases)} cases are synthetic"
+    if study.roles["patient"].name == "builtin/record":
+        without = sum(patient_part(case).facts_from_vignette for case in cases)
+        if without:
+            yield (
+                f"{without} of {len(cases)} cases hold no facts for the patient; builtin/record answers there from the "
+                "vignette's own sentences, examination and tests left out"
+            )
+    if any(spec.name.startswith("builtin/interviewer") for spec in study.doctors):
+        yield "builtin/interviewer is a rule-based baseline; its scores measure nothing but the plumbing"
+
+
+def _versions() -> dict[str, str]:
+    packages = ("openosce", "pydantic", "numpy", "scipy")
+    return {"python": platform.python_version(), **{name: metadata.version(name) for name in packages}}
+
+
+def claim_folder(folder: Path, manifest: Mapping[str, Any], study_text: str) -> bool:
+    """Make the folder this study's, or see that it is already. Call it with the folder's lock held.
+
+    Returns:
+        Whether the study goes on from an earlier start.
+
+    Raises:
+        RunFolderError: The folder holds another study, or something that is no run.
+    """
+    path = folder / MANIFEST
+    if path.is_file():
+        _same_study(folder, json.loads(path.read_text(encoding="utf-8")), manifest)
+        return True
+    write_whole(folder / STUDY, study_text)
+    write_whole(path, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+    return False
+
+
+def refuse_foreign_folder(folder: Path) -> None:
+    """Refuse a folder that holds something else than a run, before anything is written to it.
+
+    Raises:
+        RunFolderError: It is a file, or holds files and no manifest.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise RunFolderError(f"{folder}: is a file; give a folder for the run")
+    if (folder / MANIFEST).is_file() or not folder.is_dir():
+        return
+    foreign = sorted(entry.name for entry in folder.iterdir() if entry.name not in {".lock", STUDY})
+    if foreign:
+        lost = " (a run.db without its manifest)" if DATABASE in foreign else ""
+        raise RunFolderError(f"{folder}: is not empty and no run{lost}; it holds {foreign[0]!r}; choose another --out")
+
+
+def _same_study(folder: Path, earlier: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    before, after = dict(_flat(earlier["study"])), dict(_flat(now["study"]))
+    changed = [key for key in sorted({*before, *after}) if before.get(key) != after.get(key)]
+    if changed:
+        key = changed[0]
+        more = f" (and {len(changed) - 1} more: {', '.join(changed[1:])})" if changed[1:] else ""
+        raise RunFolderError(
+            f"{folder}: holds another study: {key} was {before.get(key)!r} and is now {after.get(key)!r}{more}; "
+            "choose another --out"
+        )
+
+
+def _flat(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _flat(inner, f"{place}.{key}" if place else str(key))
+    else:
+        yield place, value
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that it is there whole or not at all."""
+    temporary = path.with_name(f"{path.name}.tmp")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)
