@@ -108,8 +108,6 @@ def _say_plan(prepared: PreparedStudy) -> None:
 
 
 def _run(prepared: PreparedStudy) -> None:
-    for note in prepared.study.fallbacks:
-        typer.echo(f"no model is named for a role, so a built-in one plays it: {note}", err=True)
     try:
         _run_with_progress(prepared)
     except KeyboardInterrupt:
@@ -128,24 +126,27 @@ def _run(prepared: PreparedStudy) -> None:
 
 
 def _run_with_progress(prepared: PreparedStudy) -> None:
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        bar = progress.add_task("conversations", total=None)
-        failures = 0
+    """Run behind a progress bar, which is shown only once the study has been accepted."""
+    text, bar = TextColumn("{task.description}"), BarColumn()
+    console = Console(stderr=True)
+    progress = Progress(text, bar, MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(), console=console)
+    task = progress.add_task("conversations")
+    failures = 0
 
-        def start(total: int, todo: int) -> None:
-            progress.update(bar, total=total, completed=total - todo)
+    def start(total: int, todo: int) -> None:
+        for note in prepared.study.fallbacks:
+            console.print(f"no model is named for a role, so a built-in one plays it: {note}", markup=False)
+        progress.update(task, total=total, completed=total - todo)
+        progress.start()
 
-        def step(trial: Trial) -> None:
-            nonlocal failures
-            failures += trial.encounter.ended.is_failure
-            said = f"conversations ({failures} failed)" if failures else "conversations"
-            progress.update(bar, advance=1, description=said)
+    def step(trial: Trial) -> None:
+        nonlocal failures
+        failures += trial.encounter.ended.is_failure
+        said = f"conversations ({failures} failed)" if failures else "conversations"
+        progress.update(task, advance=1, description=said)
 
+    try:
         run_study(prepared, start, step)
+    finally:
+        if progress.live.is_started:
+            progress.stop()

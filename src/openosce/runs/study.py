@@ -151,11 +151,11 @@ def _roles(tables: Mapping[str, Any]) -> tuple[dict[str, Role], tuple[str, ...]]
         if not role.names:
             raise StudyError(f'[roles.{given}] names no model; add model = "provider/name"')
         named[name] = role
+    if "patient" in named:
+        named.setdefault("summarizer", named["patient"])  # CRAFT-MD: the patient's model, unless it is named
     fallbacks = []
     for name, builtin in FALLBACKS.items():
-        if name not in named and name == "summarizer" and "patient" in named:
-            named[name] = named["patient"]  # CRAFT-MD: the summarizer is the patient's model unless it is named
-        elif name not in named:
+        if name not in named:
             named[name] = Role(model=builtin)
             fallbacks.append(f"{name}: {builtin}")
     return named, tuple(fallbacks)
