@@ -80,7 +80,7 @@ def test_a_doctor_that_fails_ends_with_exit_code_1_and_is_listed(tmp_path):
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
     assert "Failed encounters: 2" in done.stdout
-    assert "provider_failed" in done.stdout
+    assert "refused" in done.stdout
     shown = json.loads(osce("analyze", tmp_path / "run", "--json").stdout)
     overall = {e["arm"]: e for e in shown["estimates"] if e["group"] == "all"}
     assert overall["multi_turn_mcq"]["mean"] is None

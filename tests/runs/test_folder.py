@@ -115,7 +115,7 @@ def test_text_that_is_not_unicode_fails_with_a_clear_error_and_keeps_what_came_b
     with RunWriter(tmp_path) as first:
         first.write(CASE)
     with pytest.raises(RunFolderError, match=r"run\.db cannot be written"), RunWriter(tmp_path) as writer:
-        writer.write(Call("address", "hash", "\ud800"))
+        writer.write(Call("address", "hash", "doctor", "\ud800"))
     with RunReader(tmp_path) as reader:
         assert len(reader.cases()) == 1
 
@@ -123,9 +123,9 @@ def test_text_that_is_not_unicode_fails_with_a_clear_error_and_keeps_what_came_b
 def test_a_reply_is_found_again_by_its_address_and_a_failed_call_is_not(tmp_path):
     write(
         tmp_path,
-        Call("talk/1", "h1", None, error="HTTP 503"),
-        Call("talk/1", "h1", "Gout"),
-        Call("talk/3", "h3", None, error="x"),
+        Call("talk/1", "h1", "doctor", None, error="HTTP 503"),
+        Call("talk/1", "h1", "doctor", "Gout"),
+        Call("talk/3", "h3", "doctor", None, error="x"),
     )
     with RunWriter(tmp_path) as writer:
         assert writer.replay("talk/1") == ("h1", "Gout")

@@ -2,6 +2,7 @@ import asyncio
 import json
 
 import pytest
+import stamina
 
 from openosce.errors import InputError, ProviderError, RefusedError, RunFolderError
 from openosce.grading import ACCURACY
@@ -42,11 +43,18 @@ class CountingModel(Script):
             self.open -= 1
 
 
+@pytest.fixture(autouse=True)
+def one_try():
+    """A failure stays one: no new tries within a run."""
+    with stamina.set_testing(True, attempts=1):
+        yield
+
+
 @pytest.fixture
 def doctor(monkeypatch):
     """Stand a model in for `test/doctor` and `test/grader`."""
     models = {"test/doctor": CountingModel(DOCTOR), "test/grader": CountingModel({"grade/extract/*": "x", "*": "no"})}
-    monkeypatch.setattr(casting, "build_model", lambda spec: models[spec.name])
+    monkeypatch.setattr(casting, "build_model", lambda spec, role: models[spec.name])
     return models
 
 

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from typing import Any
 
+from openosce.benchmarks.expectation import Expected
 from openosce.cases import Case
 from openosce.cases.record import Record
 from openosce.encounters import Encounter, Participant
 from openosce.grading import Answer, Grader
+from openosce.models import PromptPack
 from openosce.roles import Doctor, Summarizer
 
 
@@ -20,6 +22,8 @@ class Cast:
     patient: Participant
     summarizer: Summarizer
     grader: Grader
+    grader_repeats: int = 1
+    """How often the grader decides on one answer."""
 
 
 class Settings(Record):
@@ -40,4 +44,6 @@ class Benchmark:
     """The match policy of the headline, `name@version`."""
     run_trial: Callable[[Case, Cast, Any], Awaitable[tuple[Encounter, tuple[Answer, ...]]]]
     """Examine one doctor on one case once. Failures are in what it returns; it raises only for unusable input."""
+    expect: Callable[[Case, Any, PromptPack], Expected]
+    """What one trial is expected to take, for the dry run."""
     conditions: tuple[str, ...] = ("text",)

@@ -44,8 +44,8 @@ def duplicate_ids(cases: Sequence[Case]) -> list[str]:
 def _answer_among_choices(case: Case) -> Iterator[Problem]:
     if not case.choices or case.diagnosis.name in case.choices:
         return
-    if case.diagnosis.name.strip() in {choice.strip() for choice in case.choices}:
-        message = f"the answer {case.diagnosis.name!r} equals a choice only after stripping blanks"
+    if case.diagnosis.name.strip().casefold() in {choice.strip().casefold() for choice in case.choices}:
+        message = f"the answer {case.diagnosis.name!r} equals a choice only without regard to blanks and case"
         yield Problem(case.id, "risky", "answer equals no choice exactly", message)
     else:
         message = f"the answer {case.diagnosis.name!r} is not among the choices {', '.join(map(repr, case.choices))}"
@@ -78,17 +78,18 @@ def _question(case: Case) -> Iterator[Problem]:
 
 def _leaks(case: Case) -> Iterator[Problem]:
     part = patient_part(case)
-    told = [part.occupation or "", part.opening or "", part.vignette]
+    told = [part.occupation or "", part.informant or "", part.opening or "", part.vignette]
     told += [text for fact in part.facts for text in (fact.fact, fact.lay or "")]
     for name in (case.diagnosis.name, *case.diagnosis.synonyms):
-        if any(_names(name.strip(), text) for text in told):
-            message = f"the patient's part (opening, facts or vignette) names {name!r}"
+        if any(_names(name, text) for text in told):
+            message = f"the patient's part (opening, facts or vignette) names {name.strip()!r}"
             yield Problem(case.id, "risky", "diagnosis named to the patient", message)
             return
 
 
 def _names(name: str, text: str) -> bool:
-    return bool(name) and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None
+    words = r"\s+".join(re.escape(word) for word in name.split())
+    return bool(words) and re.search(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE) is not None
 
 
 def _patient(case: Case) -> Iterator[Problem]:

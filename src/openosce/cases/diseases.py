@@ -18,13 +18,23 @@ class Disease:
     broader: tuple[str, ...] = ()
 
 
+_SPELLED_OUT = str.maketrans(
+    {"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "κ": "kappa", "λ": "lambda"}
+    | {"+": " plus ", "↑": " up ", "↓": " down ", "↔": " unchanged "}
+)
+
+
 def normal_name(name: str) -> str:
-    """A spelling under which the same name meets itself: no case, accents, punctuation, possessives, ae or oe."""
-    text = unicodedata.normalize("NFKD", name.casefold())
+    """A spelling under which the same name meets itself.
+
+    It has no case, accents, punctuation or possessives; British `ae`, `oe` and `-our` are American, Greek letters and
+    telling signs are spelled out.
+    """
+    text = re.sub(r"['’‘`´ʼ′]s\b", "", name.casefold())
+    text = unicodedata.normalize("NFKD", text).translate(_SPELLED_OUT)
     text = "".join(letter for letter in text if not unicodedata.combining(letter))
-    text = re.sub(r"['’`´]s\b", "", text)
-    text = re.sub(r"[^a-z0-9]+", " ", text)
-    text = text.replace("ae", "e").replace("oe", "e")
+    text = re.sub(r"[\W_]+", " ", text)
+    text = re.sub(r"(?<=\w\w)our(?=s?\b)", "or", text.replace("ae", "e").replace("oe", "e"))
     return re.sub(r"^(?:the|an?) ", "", text.strip())
 
 

@@ -4,14 +4,16 @@ Every part is optional except `id`, `source` and `diagnosis`; `checks.py` says w
 `parts.py` says which role is handed which part. Unknown keys are refused.
 """
 
+from math import isfinite
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 
 def _number_as_text(value: object) -> object:
-    # YAML reads `temperature: 37.2` as a number; the record keeps readings as text.
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    # YAML reads `temperature: 37.2` as a number; the record keeps readings as text. NaN and infinity are no readings.
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(value) if is_number and isfinite(value) else value  # type: ignore[arg-type]
 
 
 Text = Annotated[str, StringConstraints(min_length=1)]

@@ -2,8 +2,10 @@
 
 import re
 
-_ABBREVIATIONS = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|St|vs|approx|No|e\.g|i\.e|etc|[A-Z])\.$")
-_BOUNDARY = re.compile(r"""(?<=[.?!])["'”’)]*\s+(?=["'“‘(]*[A-Z0-9])|\n+""")
+_ABBREVIATIONS = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|St|vs|approx|e\.g|i\.e|etc|[A-Z])\.$")
+_LONGEST_ABBREVIATION = len(" approx.")
+_NUMBERED = r"(?!(?<=\bNo\.)\s+\d)"  # `No. 5` is a number, `No. I cough` two sentences
+_BOUNDARY = re.compile(rf"""(?<=[.?!]){_NUMBERED}(?P<closing>["'”’)]*)\s+(?=["'“‘(]*[A-Z0-9])|\n+""")
 
 _EXAMINATION = re.compile(
     r"""
@@ -46,17 +48,18 @@ _TESTS = re.compile(
 
 
 def sentences(text: str) -> list[str]:
-    """Split prose into sentences; line breaks end one too."""
+    """Split prose into sentences, each as it stands in the text; line breaks end one too."""
     found: list[str] = []
-    for piece in _BOUNDARY.split(text):
-        piece = piece.strip()
-        if not piece:
+    start = 0
+    for boundary in _BOUNDARY.finditer(text):
+        end = boundary.start()
+        after_abbreviation = _ABBREVIATIONS.search(text, max(start, end - _LONGEST_ABBREVIATION), end)
+        if after_abbreviation and "\n" not in boundary[0]:
             continue
-        if found and _ABBREVIATIONS.search(found[-1]) and "\n" not in piece:
-            found[-1] = f"{found[-1]} {piece}"
-        else:
-            found.append(piece)
-    return found
+        found.append(text[start : end + len(boundary["closing"] or "")])
+        start = boundary.end()
+    found.append(text[start:])
+    return [sentence.strip() for sentence in found if sentence.strip()]
 
 
 def split_question(vignette: str) -> tuple[str, str | None]:
@@ -71,7 +74,8 @@ def split_question(vignette: str) -> tuple[str, str | None]:
     body, newline, last_line = vignette.rstrip().rpartition("\n")
     for sentence in sentences(last_line):
         if "?" in sentence:
-            rest = last_line.replace(sentence, "", 1).strip()
+            before, _, after = last_line.partition(sentence)
+            rest = f"{before.rstrip()} {after.lstrip()}".strip()
             return (body + newline + rest).strip(), sentence
     return vignette, None
 

@@ -9,6 +9,7 @@ import typer
 
 from openosce.cli.analyze import analyze
 from openosce.cli.cases import app as cases
+from openosce.cli.models import app as models
 from openosce.cli.report import report
 from openosce.cli.run import run
 from openosce.cli.show import show
@@ -25,6 +26,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(cases, name="cases")
+app.add_typer(models, name="models")
 app.command()(run)
 app.command()(show)
 app.command()(analyze)

@@ -87,7 +87,7 @@ def _print_parts(case: Case) -> None:
     console = terminal()
 
     def section(title: str, *lines: str | None) -> None:
-        console.print(Text(f"\n{title}", style="bold"))
+        console.print(Text(f"\n{visible(title)}", style="bold"))
         for line in lines:
             if line:
                 console.print(Text(visible(line)), soft_wrap=False)

@@ -10,7 +10,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from openosce.errors import StudyError
+from openosce.cli.dry_run import say_plan
+from openosce.errors import RunStopped, StudyError
 from openosce.grading import Trial
 from openosce.reports import analysis_tables, analyze_run, terminal, write_report
 from openosce.runs import PreparedStudy, default_folder, planned, prepare, read_study, run_study, to_study, unfinished
@@ -34,6 +35,10 @@ def run(
     in_flight: Annotated[int | None, typer.Option(help="Calls open at once.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Run the first so many cases only.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="Run this case only; several times for several.")] = None,
+    grader_repeats: Annotated[int | None, typer.Option(help="How often a grading model decides on an answer.")] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="Endpoint of every chat-completions role without its own.")
+    ] = None,
     prompts: Annotated[Path | None, typer.Option(help="Folder of prompt templates that replace ours.")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="Any setting, as craft_md.cap=30.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and run nothing.")] = False,
@@ -43,6 +48,8 @@ def run(
         "study.cases": cases,
         "study.trials": trials,
         "study.seed": seed,
+        "study.grader_repeats": grader_repeats,
+        "study.base_url": base_url,
         "roles.doctor.models": doctor,
         "roles.patient.model": patient,
         "roles.summarizer.model": summarizer,
@@ -57,7 +64,7 @@ def run(
     study = to_study(tables, None if given else text)
     prepared = prepare(study, out or default_folder(study), own_prompts=prompts, limit=limit, only=only or ())
     if dry_run:
-        _say_plan(prepared)
+        say_plan(prepared)
         return
     _run(prepared)
 
@@ -95,27 +102,15 @@ def _put(tables: dict[str, Any], key: str, value: Any) -> None:
     tables[last] = value
 
 
-def _say_plan(prepared: PreparedStudy) -> None:
-    study, todo = prepared.study, unfinished(prepared)
-    arms = study.benchmark.arms(study.settings)
-    typer.echo(f"{study.benchmark.name}: {len(prepared.chosen)} of {len(prepared.cases)} cases, {study.trials} trials")
-    typer.echo(f"doctors: {', '.join(doctor.name for doctor in study.doctors)}")
-    for role, spec in study.roles.items():
-        typer.echo(f"{role}: {spec.name}")
-    typer.echo(f"arms: {', '.join(arms)}")
-    typer.echo(f"to run: {len(todo)} of {len(planned(prepared))} conversations, {len(todo) * len(arms)} answers")
-    typer.echo(f"folder: {prepared.folder}")
-
-
 def _run(prepared: PreparedStudy) -> None:
     try:
         _run_with_progress(prepared)
+    except RunStopped as reason:
+        typer.echo(f"stopped: {reason}", err=True)
+        raise typer.Exit(_say_how_to_go_on(prepared)) from None
     except KeyboardInterrupt:
-        done = len(planned(prepared)) - len(unfinished(prepared))
-        again = shlex.join(["osce", *sys.argv[1:]])
-        typer.echo(f"interrupted: {done} of {len(planned(prepared))} conversations are done and kept", err=True)
-        typer.echo(f"go on with: {again}", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+        typer.echo("interrupted", err=True)
+        raise typer.Exit(_say_how_to_go_on(prepared)) from None
     with RunReader(prepared.folder) as reader:
         analysis = analyze_run(reader)
         failed = bool(reader.failed())
@@ -123,6 +118,14 @@ def _run(prepared: PreparedStudy) -> None:
     typer.echo(f"report: {write_report(prepared.folder)}")
     if failed:
         raise typer.Exit(FAILED)
+
+
+def _say_how_to_go_on(prepared: PreparedStudy) -> int:
+    total = len(planned(prepared))
+    done = total - len(unfinished(prepared))
+    typer.echo(f"{done} of {total} conversations are done and kept", err=True)
+    typer.echo(f"go on with: {shlex.join(['osce', *sys.argv[1:]])}", err=True)
+    return INTERRUPTED
 
 
 def _run_with_progress(prepared: PreparedStudy) -> None:
@@ -135,7 +138,7 @@ def _run_with_progress(prepared: PreparedStudy) -> None:
 
     def start(total: int, todo: int) -> None:
         for note in prepared.study.fallbacks:
-            console.print(f"no model is named for a role, so a built-in one plays it: {note}", markup=False)
+            typer.echo(f"no model is named for a role, so a built-in one plays it: {note}", err=True)
         progress.update(task, total=total, completed=total - todo)
         progress.start()
 

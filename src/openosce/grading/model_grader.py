@@ -30,27 +30,28 @@ class ModelGrader:
         self._model = model
         self._prompts = prompts
 
-    async def grade(self, answer: str, part: GraderPart, policy: MatchPolicy) -> Verdict:
+    async def grade(self, answer: str, part: GraderPart, policy: MatchPolicy, repeat: int = 0) -> Verdict:
         """Extract the diagnosis, then compare."""
         prompt = self._prompts.render(_EXTRACT[policy.concurrent], answer=answer, specialty=part.specialty)
-        extracted = await self._ask("grade/extract", prompt, read_extracted)
+        extracted = await self._ask("grade/extract", prompt, repeat, read_extracted)
         if extracted.casefold() in {"none", "multiple"}:
             return Verdict(0.0, f"{extracted.casefold()}: as extracted by the grader")
         references = [part.diagnosis.name, *(part.diagnosis.accepted if policy.accepted else ())]
         template = "grade_compare" if policy.broader else "grade_same"
-        for name in extracted.split(";") if policy.concurrent == "any" else [extracted]:
+        names = extracted.split(";") if policy.concurrent == "any" else [extracted]
+        for name in filter(str.strip, names):
             for reference in references:
                 prompt = self._prompts.render(template, reference=reference.strip(), answer=name.strip())
-                if await self._ask("grade/compare", prompt, read_verdict):
+                if await self._ask("grade/compare", prompt, repeat, read_verdict):
                     return Verdict(1.0, f"same: {name.strip()!r} as {reference.strip()!r}")
         return Verdict(0.0, f"other: {extracted!r}")
 
-    async def _ask(self, step: str, prompt: str, read: Callable[[str], _Read]) -> _Read:
+    async def _ask(self, step: str, prompt: str, repeat: int, read: Callable[[str], _Read]) -> _Read:
         """Ask until the reply can be read, within the limit of tries."""
         # Verdicts stand outside case and trial: the step names the question itself.
         step = f"{step}/{hashlib.sha256(prompt.encode()).hexdigest()[:16]}"
-        for repeat in range(TRIES):
-            reply = await self._model.complete(Request((ChatMessage("user", prompt),), step, repeat))
+        for number in range(repeat * TRIES, (repeat + 1) * TRIES):
+            reply = await self._model.complete(Request((ChatMessage("user", prompt),), step, number))
             try:
                 return read(reply.text)
             except GraderError as unreadable:
@@ -73,14 +74,15 @@ def read_extracted(reply: str) -> str:
 
 
 def read_verdict(reply: str) -> bool:
-    """Read yes or no: the first word, or the only one of the two in the reply.
+    """Read yes or no: the first word, unless the other follows at once, or the only one of the two in the reply.
 
     Raises:
         GraderError: The reply says neither, or both.
     """
-    words = re.findall(r"[a-z']+", reply.casefold())
-    if words and words[0] in {"yes", "no"}:
-        return str(words[0]) == "yes"
+    words = re.findall(r"[a-z]+", reply.casefold())
+    first = re.match(r"\W*(yes|no)\b(?!\W*(?:or|and)?\W*(?:yes|no)\b)", reply, re.IGNORECASE)
+    if first:
+        return first[1].casefold() == "yes"
     said = {"yes", "no"} & set(words)
     if len(said) != 1:
         raise GraderError(f"expected yes or no; the grader replied {reply[:80]!r}")

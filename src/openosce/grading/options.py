@@ -5,7 +5,8 @@ Evidence codes: `named` (the option read), `ambiguous` (several options named), 
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from openosce.cases import GraderPart
@@ -13,9 +14,22 @@ from openosce.grading.policies import MatchPolicy
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-_ALONE = re.compile(r"^\W*(?:(?:option|answer|choice)\W+(?:is\W+)?)?\(?([A-Z])\)?\W*$", re.IGNORECASE)
-_LABELLED = re.compile(r"(?:^|\n)\W*([A-Z])\s*[.):](?=\s|\*|$)|\(([A-Z])\)")
-_SPOKEN = re.compile(r"\b(?:option|choice|answer(?:\s+is)?)\s*:?\W{0,3}([A-Z])\b(?![\w'’-])(?!\s+[a-z])")
+_SEVERAL = r"[A-Z](?:\s*(?:,|/|&|\bor\b|\band\b)+\s*[A-Z]\b)*"
+_ALONE = re.compile(
+    rf"^[^\w\n]*(?:(?:the\ )?(?:final\ )?(?:option|answer|choice|diagnosis)[^\w\n]+(?:is[^\w\n]+)?)?"
+    rf"({_SEVERAL})[^\w\n]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+# `C. difficile` is no label.
+_LABELLED = re.compile(r"^[^\w\n]*([A-Z])\s*(?:\.(?!\s+[a-z])|[):])(?=\s|\*|$)|[({]([A-Z])[)}]", re.MULTILINE)
+# `The answer is A patient`, `it is B cell lymphoma`: a noun follows, so it is no letter.
+_SPOKEN = re.compile(
+    r"\b(?i:option|choice|letter|answer|diagnosis|choose|pick|select|go\ with|it\ is|it's)\b"
+    r"(?i:\s+(?:is|would\ be|should\ be|must\ be|option|letter)\b){0,3}\s*:?\W{0,3}"
+    rf"(?P<letters>{_SEVERAL})"
+    r"(?![\w'-]|\.\s+[a-z])"
+    r"(?!\s+(?!(?:and|as|based|because|but|due|for|given|in|is|not|or|over|rather|since|was|with)\b)[a-z])"
+)
 
 
 @dataclass(frozen=True)
@@ -39,40 +53,56 @@ def match_option(reply: str, part: GraderPart, policy: MatchPolicy) -> Verdict:
     if policy.mcq == "one_option" and len(named) > 1:
         return Verdict(0.0, "ambiguous: the reply names " + ", ".join(repr(part.choices[i].strip()) for i in named))
     chosen = part.choices[named[0]].strip()
-    return Verdict(float(_normal(chosen) == _normal(answer)), f"named: {chosen}")
+    return Verdict(float(_same_text(chosen, answer)), f"named: {chosen}")
 
 
 def named_options(reply: str, choices: Sequence[str]) -> list[int]:
     """The indices of the options that a reply names, in the order of first mention."""
     places: dict[int, int] = {}
-    text = _normal(reply)
-    # The longest first, each taken out once found: `Type 1 diabetes` is not named inside `Type 1 diabetes insipidus`.
-    spellings = [(spelling, i) for i, choice in enumerate(choices) for spelling in _spellings(choice)]
-    for spelling, index in sorted(spellings, key=lambda pair: -len(pair[0])):
-        for match in list(re.finditer(rf"(?<!\w){re.escape(spelling)}(?!\w)", text)):
+    text = _plain(reply)
+    # The longest first, each taken out once found: `Type 1 diabetes` is not named inside `Type 1 diabetes insipidus`,
+    # nor option C in `C. difficile colitis`.
+    for spelling, index in sorted(_spellings(choices).items(), key=lambda pair: -len(pair[0])):
+        words = r"\s+".join(re.escape(word) for word in spelling.split())
+        for match in re.finditer(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE):
             places[index] = min(places.get(index, len(text)), match.start())
-            text = text[: match.start()] + "\0" * len(spelling) + text[match.end() :]
-    for letter, place in _letters(reply):
+            text = text[: match.start()] + "\0" * len(match[0]) + text[match.end() :]
+    for letter, place in _letters(text):
         index = LETTERS.index(letter)
         if index < len(choices):
-            places[index] = min(places.get(index, len(reply)), place)
+            places[index] = min(places.get(index, len(text)), place)
     return sorted(places, key=places.__getitem__)
 
 
-def _spellings(choice: str) -> set[str]:
-    """A choice as it stands, and without a closing abbreviation in brackets."""
-    whole = _normal(choice).rstrip(".")
-    return {spelling for spelling in (whole, re.sub(r"\s*\([^()]*\)$", "", whole)) if spelling}
+def _spellings(choices: Sequence[str]) -> dict[str, int]:
+    """Each choice as it stands, and without an abbreviation or remark in brackets where that is no other's spelling."""
+    whole = [_plain(choice).strip(_EDGES) for choice in choices]
+    short = [re.sub(r"\s+\([^()]*\)", "", choice).strip() for choice in whole]
+    counts = Counter(spelling.casefold() for pair in zip(whole, short, strict=True) for spelling in set(pair))
+    found = {spelling: i for i, spelling in enumerate(short) if counts[spelling.casefold()] == 1}
+    found |= {spelling: i for i, spelling in reversed(list(enumerate(whole)))}
+    return {spelling: i for spelling, i in found.items() if spelling}
 
 
-def _letters(reply: str) -> list[tuple[str, int]]:
-    alone = _ALONE.match(reply)
-    if alone:
-        return [(alone[1].upper(), 0)]
-    labelled = [(match[1] or match[2], match.start()) for match in _LABELLED.finditer(reply)]
-    return labelled + [(match[1], match.start()) for match in _SPOKEN.finditer(reply)]
+def _letters(text: str) -> Iterator[tuple[str, int]]:
+    for match in _ALONE.finditer(text):
+        yield from ((letter.upper(), match.start(1)) for letter in re.findall(r"\b[A-Za-z]\b", match[1]))
+    for match in _LABELLED.finditer(text):
+        yield match[1] or match[2], match.start()
+    for match in _SPOKEN.finditer(text):
+        yield from ((letter, match.start()) for letter in re.findall(r"\b[A-Z]\b", match["letters"]))
 
 
-def _normal(text: str) -> str:
-    text = unicodedata.normalize("NFKC", text).translate({0x2019: "'", 0x2013: "-", 0x2014: "-", 0x2011: "-"})
-    return re.sub(r"\s+", " ", text).strip().casefold()
+_EDGES = " \t\r\n.,;\"'"
+_SIGNS = str.maketrans(dict.fromkeys("’‘ʼ`", "'") | dict.fromkeys("–—‐‑−", "-") | dict.fromkeys("“”", '"'))
+
+
+def _plain(text: str) -> str:
+    """The text without accents, and with one sign for each kind of quote and dash."""
+    text = unicodedata.normalize("NFKD", text.translate(_SIGNS))
+    return "".join(sign for sign in text if not unicodedata.combining(sign))
+
+
+def _same_text(one: str, other: str) -> bool:
+    first, second = (" ".join(_plain(text).strip(_EDGES).casefold().split()) for text in (one, other))
+    return first == second

@@ -7,15 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ChatMessage:
     """One message as the model sees it."""
 
     role: Literal["system", "user", "assistant"]
     content: str
+    images: tuple[str, ...] = ()
+    """Images that go with the text, as data URLs."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Request:
     """What is asked of a model, and where on the path."""
 
@@ -24,11 +26,13 @@ class Request:
     """The place on the path: `talk/3`, `answer/vignette_mcq`, `grade/extract/...`. No endpoint ever sees it."""
     repeat: int = 0
     """Counts deliberate new tries after an unreadable reply."""
+    schema: Mapping[str, Any] | None = None
+    """A JSON schema that the reply should follow, where the endpoint supports it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model said, and what it took. Token counts are None where the endpoint does not report them."""
+    """What a model said, and what it took. Counts are None where the endpoint does not report them."""
 
     text: str
     finish_reason: str | None = None
@@ -36,9 +40,10 @@ class Reply:
     """The model as the provider names it in the reply."""
     tokens_in: int | None = None
     tokens_cached: int | None = None
+    """Those of `tokens_in` that the endpoint took from its prefix cache."""
     tokens_out: int | None = None
-    dollars: float | None = None
-    milliseconds: float | None = None
+    failed_tries: tuple[str, ...] = ()
+    """The errors of the tries before this one."""
 
 
 class Model(Protocol):
@@ -48,7 +53,7 @@ class Model(Protocol):
         """Answer a request.
 
         Raises:
-            ProviderError: No reply could be had; RefusedError where asking again cannot help.
+            ProviderError: No reply could be had; RefusedError or AccessError where asking again cannot help.
         """
         ...
 
@@ -68,7 +73,8 @@ class ModelSpec:
         return self.name.partition("/")[0]
 
 
-def request_hash(spec: ModelSpec, messages: tuple[ChatMessage, ...]) -> str:
-    """A fingerprint of everything that decides a reply: base URL, model, settings, messages."""
-    content = [spec.base_url, spec.name, dict(spec.settings), [(m.role, m.content) for m in messages]]
+def request_hash(spec: ModelSpec, request: Request) -> str:
+    """A fingerprint of everything that decides a reply: base URL, model, settings, messages, schema."""
+    messages = [(message.role, message.content, message.images) for message in request.messages]
+    content = [spec.base_url, spec.name, dict(spec.settings), messages, request.schema]
     return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:32]

@@ -46,7 +46,7 @@ class PromptPack:
             raise PromptError(f"the prompt pack has no template {template!r}; it has {', '.join(sorted(self._texts))}")
         try:
             return self._templates[template].render(**values)
-        except jinja2.TemplateError as failure:
+        except Exception as failure:  # a template is a user's own program: it may raise whatever it likes
             raise PromptError(f"the prompt template {template!r} does not render: {failure}") from None
 
 
@@ -84,7 +84,7 @@ def _known(texts: dict[str, str]) -> str:
 
 def _read_own(file: Path, allowed: set[str]) -> str:
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")  # some editors begin a file with a byte order mark
         unknown = _variables(text) - allowed
     except (OSError, UnicodeDecodeError) as failure:
         raise PromptError(f"{file}: cannot be read: {failure}") from None
@@ -94,6 +94,10 @@ def _read_own(file: Path, allowed: set[str]) -> str:
         raise PromptError(
             f"{file}: unknown variable(s) {', '.join(sorted(unknown))}; this template has {', '.join(sorted(allowed))}"
         )
+    if not text.strip():
+        raise PromptError(f"{file}: is empty; delete it to have the shipped template")
+    # Rendered once, so that what fails does so before anything is asked.
+    PromptPack({str(file): text}).render(str(file), **dict.fromkeys(allowed, "text"))
     return text
 
 

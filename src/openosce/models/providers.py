@@ -1,12 +1,46 @@
-"""Who serves models: the part of a model's name before the first `/`."""
+"""Who serves models: the part of a model's name before the first `/`.
 
-from collections.abc import Callable
+Keys come from the environment and from nowhere else. With a base URL of one's own no preset's key is sent, only
+`OPENOSCE_<ROLE>_API_KEY` or `OPENOSCE_API_KEY`.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from openosce.errors import StudyError
+from openosce.models.chat_completions import ChatCompletions
 from openosce.models.model import Model, ModelSpec
 from openosce.models.recorded import read_recorded
 from openosce.models.script import read_script
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Where a provider's chat completions are, and which variable holds its key."""
+
+    base_url: str | None
+    """None: it differs for every user."""
+    key: str | None = None
+    key_header: str = "Authorization"
+    length_key: str = "max_tokens"
+    """How this provider names the limit on a reply's tokens."""
+
+
+PRESETS: dict[str, Preset] = {
+    "openai": Preset("https://api.openai.com/v1", "OPENAI_API_KEY", length_key="max_completion_tokens"),
+    "azure": Preset(None, "AZURE_OPENAI_API_KEY", "api-key", "max_completion_tokens"),
+    "anthropic": Preset("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+    "gemini": Preset("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
+    "mistral": Preset("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
+    "together": Preset("https://api.together.xyz/v1", "TOGETHER_API_KEY"),
+    "openrouter": Preset("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    "vllm": Preset("http://localhost:8000/v1"),
+    "ollama": Preset("http://localhost:11434/v1"),
+    "llama.cpp": Preset("http://localhost:8080/v1"),
+}
 
 BUILTIN_MODELS: dict[str, Callable[[Path], Model]] = {
     "builtin/script": read_script,
@@ -15,17 +49,93 @@ BUILTIN_MODELS: dict[str, Callable[[Path], Model]] = {
 """Models that need no network; both read their replies from a file."""
 
 
-def build_model(spec: ModelSpec) -> Model:
+def _litellm(spec: ModelSpec) -> Model:
+    from openosce.models.litellm_bridge import LiteLLMModel
+
+    return LiteLLMModel(spec)
+
+
+def _inspect(spec: ModelSpec) -> Model:
+    from openosce.models.inspect_bridge import InspectModel
+
+    return InspectModel(spec)
+
+
+def _local(spec: ModelSpec) -> Model:
+    from openosce.models.local import LocalModel
+
+    return LocalModel(spec)
+
+
+BRIDGES: dict[str, Callable[[ModelSpec], Model]] = {"litellm": _litellm, "inspect": _inspect, "local": _local}
+"""Providers behind another library, which is an extra."""
+
+
+def build_model(spec: ModelSpec, role: str, environment: Mapping[str, str] = os.environ) -> Model:
     """The model behind a name.
 
+    Args:
+        spec: Name, base URL and settings.
+        role: The role it plays; decides which variables hold its key.
+        environment: Where keys are looked up.
+
     Raises:
-        StudyError: The provider or the model is unknown, or its file is missing.
+        StudyError: The provider or the model is unknown, or a file or an extra is missing.
     """
     if spec.name in BUILTIN_MODELS:
         file = spec.settings.get("file")
         if not file:
             raise StudyError(f'{spec.name} needs its replies: set file = "..." in the role\'s table')
         return BUILTIN_MODELS[spec.name](Path(file))
-    if spec.provider == "builtin":
-        raise StudyError(f"unknown built-in {spec.name!r}; the models are {', '.join(BUILTIN_MODELS)}")
-    raise StudyError(f"unknown provider {spec.provider!r} in {spec.name!r}; known are builtin")
+    if spec.provider in BRIDGES:
+        return BRIDGES[spec.provider](spec)
+    if spec.provider not in PRESETS and spec.base_url is None:
+        known = ", ".join(("builtin", *PRESETS, *BRIDGES))
+        raise StudyError(
+            f"unknown provider {spec.provider!r} in {spec.name!r}; known are {known}; any other needs a base URL"
+        )
+    preset = PRESETS.get(spec.provider, Preset(None))
+    return ChatCompletions(spec, base_url(spec, environment), _headers(spec, role, environment), preset.length_key)
+
+
+def require_key(spec: ModelSpec, environment: Mapping[str, str] = os.environ) -> None:
+    """See that a preset's key is there; a dry run needs none.
+
+    Raises:
+        StudyError: It is missing; the message names its variable.
+    """
+    preset = PRESETS.get(spec.provider)
+    if preset and preset.key and spec.base_url is None and not environment.get(preset.key):
+        raise StudyError(f"{spec.name} needs a key: set {preset.key} in the environment")
+
+
+def base_url(spec: ModelSpec, environment: Mapping[str, str] = os.environ) -> str:
+    """Where a model's endpoint is.
+
+    Raises:
+        StudyError: The URL is none, or holds a password, which would end up in manifests.
+    """
+    url = spec.base_url or (PRESETS[spec.provider].base_url if spec.provider in PRESETS else None)
+    if url is None and spec.provider == "azure" and environment.get("AZURE_OPENAI_ENDPOINT"):
+        url = environment["AZURE_OPENAI_ENDPOINT"].rstrip("/") + "/openai/v1"
+    if url is None:
+        raise StudyError(f"{spec.name} needs a base URL; set AZURE_OPENAI_ENDPOINT or --base-url")
+    parts = urlsplit(url)
+    if parts.username or parts.password or "@" in parts.netloc or parts.query:
+        raise StudyError(
+            f"{spec.name}: the base URL holds a password or a query; give keys in OPENOSCE_API_KEY instead"
+        )
+    if parts.scheme not in {"http", "https"} or not parts.netloc:
+        raise StudyError(f"{spec.name}: {url!r} is no base URL; expected http(s)://host[:port]/path")
+    return url
+
+
+def _headers(spec: ModelSpec, role: str, environment: Mapping[str, str]) -> dict[str, str]:
+    if spec.base_url is not None:
+        key = environment.get(f"OPENOSCE_{role.upper()}_API_KEY") or environment.get("OPENOSCE_API_KEY")
+        return {"Authorization": f"Bearer {key}"} if key else {}
+    preset = PRESETS[spec.provider]
+    key = environment.get(preset.key) if preset.key else None
+    if not key:
+        return {}
+    return {preset.key_header: f"Bearer {key}" if preset.key_header == "Authorization" else key}

@@ -4,8 +4,9 @@ import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-from openosce.errors import ProviderError, StudyError
+from openosce.errors import RefusedError, StudyError
 from openosce.models.model import ChatMessage, Reply, Request
 
 
@@ -27,7 +28,7 @@ class Recorded:
         """Find the recorded reply."""
         replies = self._replies.get(messages_hash(request.messages), [])
         if request.repeat >= len(replies):
-            raise ProviderError(
+            raise RefusedError(
                 f"no recorded reply for the step {request.step!r} (try {request.repeat + 1}); it ends with "
                 f"{request.messages[-1].content[-60:]!r}"
             )
@@ -49,9 +50,15 @@ def read_recorded(path: Path) -> Recorded:
         if not line.strip():
             continue
         try:
-            data = json.loads(line)
-            messages = tuple(ChatMessage(m["role"], m["content"]) for m in data["messages"])
-            exchanges.append((messages, str(data["reply"])))
+            exchanges.append(_exchange(json.loads(line)))
         except (ValueError, KeyError, TypeError):
             raise StudyError(f'{path}:{number}: expected {{"messages": [...], "reply": "..."}}') from None
     return Recorded(exchanges)
+
+
+def _exchange(data: Any) -> tuple[tuple[ChatMessage, ...], str]:
+    messages = tuple(ChatMessage(message["role"], message["content"]) for message in data["messages"])
+    texts = [data["reply"], *(text for message in messages for text in (message.role, message.content))]
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("a role, a content or a reply is no text")
+    return messages, data["reply"]

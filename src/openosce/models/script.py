@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from openosce.errors import ProviderError, StudyError
+from openosce.errors import RefusedError, StudyError
 from openosce.models.model import Reply, Request
 
 
@@ -22,7 +22,7 @@ class Script:
         for pattern, text in self._replies.items():
             if fnmatchcase(request.step, pattern):
                 return Reply(text, finish_reason="stop", model_id="builtin/script")
-        raise ProviderError(
+        raise RefusedError(
             f"the script has no reply for the step {request.step!r}; it knows {', '.join(self._replies)}"
         )
 
@@ -35,7 +35,7 @@ def read_script(path: Path) -> Script:
     """
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as failure:
+    except (OSError, ValueError, yaml.YAMLError) as failure:  # ValueError: no UTF-8, or a date that is none
         raise StudyError(f"{path}: cannot be read as a script: {failure}".replace("\n", " ")) from None
     if not isinstance(data, dict) or not all(isinstance(x, str) for pair in data.items() for x in pair):
         raise StudyError(f'{path}: expected a YAML mapping of steps to replies, as `talk/2: "Any fever?"`')

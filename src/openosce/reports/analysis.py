@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from openosce.grading.record import ACCURACY, TrialKey
 from openosce.reports.scores import COUNTED_EVIDENCE, Plan, ScoreTable, read_scores
-from openosce.runs.folder import CaseRow, RunReader
+from openosce.runs.folder import CallSums, CaseRow, RunReader
 from openosce.statistics import Difference, Estimate, holm, mean_over_cases, paired_difference
 
 
@@ -122,6 +122,10 @@ class Analysis:
     """Answers that are wrong because they choose nothing, or too much."""
     endings: tuple[Ending, ...]
     failed: tuple[Failure, ...]
+    calls: tuple[CallSums, ...]
+    """What the calls of each role came to; none where only built-in roles took part."""
+    shared_verdicts: tuple[int, int]
+    """Answers that a model graded, and the distinct questions to the grader that this took."""
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
@@ -158,6 +162,7 @@ class Analysis:
             "incorrect": [asdict(row) for row in self.incorrect],
             "endings": [asdict(row) for row in self.endings],
             "failed": [asdict(row.key) | {"ended": row.ended, "error": row.error} for row in self.failed],
+            "calls": [asdict(row) for row in self.calls],
         }
 
 
@@ -181,6 +186,8 @@ def analyze_run(reader: RunReader) -> Analysis:
         incorrect=tuple(_counts(table.plan, table.evidence, COUNTED_EVIDENCE)),
         endings=tuple(Ending(*row) for row in reader.endings()),
         failed=tuple(Failure(*row) for row in reader.failed()),
+        calls=tuple(reader.calls()),
+        shared_verdicts=reader.shared_verdicts(),
     )
 
 

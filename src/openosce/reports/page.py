@@ -75,6 +75,7 @@ def _sections(analysis: Analysis) -> dict[str, list[Sheet]]:
             *(sheets.arms_compared(analysis, doctor) for doctor in doctors),
         ],
         "How encounters ended": [sheets.endings(analysis)] if analysis.endings else [],
+        "Calls and cost": [sheets.calls(analysis)],
         "What is missing, and why": [sheets.missing(analysis)] if analysis.missing else [],
         "Failed encounters": [sheets.failed(analysis, _SHOWN_FAILURES)] if analysis.failed else [],
     }

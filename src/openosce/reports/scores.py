@@ -70,7 +70,7 @@ def read_plan(reader: RunReader) -> Plan:
 
 
 def read_scores(reader: RunReader, metric: str = ACCURACY) -> ScoreTable:
-    """Read every planned answer's score under the headline policy; where an answer has several, the last one holds.
+    """Read every planned answer's score under the headline policy: the mean over its grader's valid verdicts.
 
     Raises:
         RunFolderError: The run cannot be read, or does not say what was planned.
@@ -80,15 +80,21 @@ def read_scores(reader: RunReader, metric: str = ACCURACY) -> ScoreTable:
     values = np.full(shape, np.nan)
     reasons = np.zeros(shape, dtype=np.int16)
     evidence = np.full(shape, -1, dtype=np.int8)
+    n_verdicts = np.zeros(shape, dtype=np.int16)
     names = {Missing.NOT_RUN.value: 0}
     place_of = _Places(plan, cases)
     for row in reader.scores(metric):
         if row.score.policy != plan.policy or (place := place_of(row)) is None:
             continue
         value = row.score.value
-        values[place] = np.nan if value is None else value
-        reasons[place] = names.setdefault(_reason(row), len(names)) if value is None else -1
-        evidence[place] = _evidence_code(row) if value == 0 else -1
+        if value is not None:
+            n_verdicts[place] += 1
+            known = 0.0 if n_verdicts[place] == 1 else values[place]
+            values[place] = known + (value - known) / n_verdicts[place]
+            reasons[place] = -1
+            evidence[place] = _evidence_code(row) if value == 0 else -1
+        elif not n_verdicts[place]:
+            reasons[place] = names.setdefault(_reason(row), len(names))
     return ScoreTable(plan, cases, values, reasons, tuple(names), evidence)
 
 

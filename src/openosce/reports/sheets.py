@@ -162,6 +162,52 @@ def failed(analysis: Analysis, limit: int) -> Sheet:
     return Sheet(f"Failed encounters: {len(analysis.failed)}", heads, rows, notes, prose=(0, 1, 3, 4))
 
 
+def calls(analysis: Analysis) -> Sheet | None:
+    """Calls, tokens, dollars and time of each role that a model plays; None where only built-in roles took part."""
+    if not analysis.calls:
+        return None
+    rows = [
+        (
+            row.role,
+            f"{row.answered:,}",
+            f"{row.failed:,}",
+            _number(row.tokens_in),
+            _number(row.tokens_in / row.answered if row.tokens_in is not None and row.answered else None),
+            _share(row.tokens_cached, row.tokens_in),
+            f"{row.repeated:.0%}" if row.repeated is not None else NOTHING,
+            _number(row.tokens_out),
+            "unknown" if row.dollars is None else f"{row.dollars:,.2f}",
+            _number(row.milliseconds),
+        )
+        for row in analysis.calls
+    ]
+    heads = (
+        "role",
+        "calls\nanswered",
+        "tries\nfailed",
+        "prompt\ntokens",
+        "a call",
+        "from\ncache",
+        "repeats a\nprefix",
+        "reply\ntokens",
+        "dollars",
+        "ms\na call",
+    )
+    graded, asked = analysis.shared_verdicts
+    notes = ["a failed try was made good by a later one, or its answer is missing; dollars need a price for every call"]
+    if graded:
+        notes.append(f"{graded:,} verdicts rest on {asked:,} distinct answers put to the grader")
+    return Sheet("Calls and cost", heads, tuple(rows), tuple(notes))
+
+
+def _number(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:,.0f}"
+
+
+def _share(part: float | None, whole: float | None) -> str:
+    return f"{part / whole:.0%}" if part is not None and whole else NOTHING
+
+
 def cases(table: ScoreTable, doctor: str, trial: int | None, limit: int) -> Sheet:
     """The first cases with one doctor's marks, a column an arm: the sum of the scores and how many there are."""
     plan = table.plan

@@ -32,7 +32,7 @@ def analysis_tables(analysis: Analysis) -> Group:
     for doctor in analysis.plan.doctors:
         parts.append(sheets.accuracy(analysis, doctor))
         parts += [sheets.by_group(analysis, doctor, key) for key in ("specialty", "dataset")]
-    parts.append(sheets.endings(analysis))
+    parts += [sheets.endings(analysis), sheets.calls(analysis)]
     if analysis.failed:
         parts.append(sheets.failed(analysis, _SHOWN_FAILURES))
     return Group(*(sheet_table(sheet) for sheet in parts if sheet is not None))

@@ -19,13 +19,16 @@ from openosce.roles.illness_scripts import Findings, find_script, rank, script_n
 from openosce.roles.language import Clause, clauses, is_affirmation, is_denial, stems
 
 FINAL = "Final Diagnosis:"
+_BY_CHANCE = "By chance"
 MOST_QUESTIONS = 24
 """Questions it asks at the most; a conversation then has 51 messages, under the cap of 60."""
 
 _AGE = re.compile(r"\b(\d{1,3})[ -](year|month|week|day)s?[ -]old\b", re.IGNORECASE)
 _IN_YEARS = {"year": 1.0, "month": 1 / 12, "week": 1 / 52, "day": 1 / 365}
-_SEX = re.compile(
-    r"\b(?:(?P<female>woman|female|girl|lady|she|her)|(?P<male>man|male|boy|gentleman|he|his))\b", re.IGNORECASE
+# A noun names the patient's sex before a pronoun does, which may mean a relative: "My wife worries; she sent me."
+_SEX = (
+    re.compile(r"\b(?:(?P<female>woman|female|girl|lady)|(?P<male>man|male|boy|gentleman))\b", re.IGNORECASE),
+    re.compile(r"\b(?:(?P<female>she|her)|(?P<male>he|his))\b", re.IGNORECASE),
 )
 
 
@@ -53,7 +56,7 @@ class Interviewer:
         scripts = {script: choice for choice in choices if (script := find_script(choice))}
         if not scripts:
             chance = random.Random(f"{self._seed}|{question.arm}").choice(choices)
-            return f"I have no illness script for these names and go by chance: {chance}"
+            return f"{_BY_CHANCE}, for want of an illness script for any of these names: {chance}"
         name, why = self._best(question.told, tuple(scripts), question.arm, choices)
         return f"{why}{scripts.get(name, name)}"
 
@@ -64,7 +67,7 @@ class Interviewer:
         fits = rank(_heard(told), candidates)
         chance = random.Random(f"{self._seed}|{arm}")
         if fits[0][0] <= 0:
-            return chance.choice(otherwise or candidates), "No illness script fits, so I go by chance. "
+            return chance.choice(otherwise or candidates), f"{_BY_CHANCE}, since the findings fit none: "
         return chance.choice([name for fit, name in fits if fit == fits[0][0]]), ""
 
 
@@ -149,5 +152,5 @@ def _heard_in_reply(question: str, reply: str) -> list[Clause]:
 
 def _demographics(text: str) -> tuple[float | None, str | None]:
     age = _AGE.search(text)
-    sexes = [match.lastgroup for match in _SEX.finditer(text)]
-    return (float(age[1]) * _IN_YEARS[age[2].lower()] if age else None), (sexes[0] if sexes else None)
+    sex = next((match for match in (pattern.search(text) for pattern in _SEX) if match), None)
+    return (float(age[1]) * _IN_YEARS[age[2].lower()] if age else None), (sex.lastgroup if sex else None)

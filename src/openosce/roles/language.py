@@ -51,27 +51,62 @@ def stem(word: str) -> str:
 @lru_cache(maxsize=20_000)
 def stems(text: str) -> frozenset[str]:
     """The stems of a text's telling words."""
-    text = text.lower().replace("’", "'").replace("'s ", " ")
-    return frozenset(stem(word) for word in _WORD.findall(text) if word not in _STOPWORDS)
+    return frozenset(stem(word) for word in _spelled(text) if word not in _STOPWORDS)
+
+
+def _spelled(text: str) -> list[str]:
+    """The words of a text as they are spelled, without possessive endings."""
+    return _WORD.findall(text.lower().replace("’", "'").replace("'s ", " "))
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a text asks for, or tells of."""
+
+    concepts: frozenset[str]
+    words: frozenset[str]
+    """The stems of its telling words that are part of no phrase."""
+    plain: frozenset[str]
+    """Those of them that belong to no concept."""
 
 
 @cache
-def _concepts() -> dict[str, frozenset[str]]:
-    """Every stem with the concepts it belongs to."""
+def _phrases() -> dict[str, dict[tuple[str, ...], frozenset[str]]]:
+    """By its first stem: every word or phrase, as stems, with the concepts it belongs to."""
     text = (resources.files("openosce.roles") / "concepts.yaml").read_text(encoding="utf-8")
-    found: dict[str, set[str]] = {}
-    for concept, words in yaml.load(text, Loader=yaml.CSafeLoader).items():
-        for word in words:
-            if " " not in word:
-                found.setdefault(stem(word), set()).add(f"@{concept}")
-    return {word: frozenset(names) for word, names in found.items()}
+    found: dict[tuple[str, ...], set[str]] = {}
+    for concept, phrases in yaml.load(text, Loader=yaml.CSafeLoader).items():
+        for phrase in phrases:
+            found.setdefault(tuple(stem(word) for word in phrase.split()), set()).add(f"@{concept}")
+    by_first: dict[str, dict[tuple[str, ...], frozenset[str]]] = {}
+    for stemmed in sorted(found, key=len, reverse=True):
+        by_first.setdefault(stemmed[0], {})[stemmed] = frozenset(found[stemmed])
+    return by_first
 
 
 @lru_cache(maxsize=20_000)
-def concepts(text: str) -> frozenset[str]:
-    """The concepts a text touches."""
-    words = (stem(word) for word in _WORD.findall(text.lower()))
-    return frozenset(name for word in words for name in _concepts().get(word, ()))
+def meaning(text: str) -> Meaning:
+    """What a text asks for: its phrases first, the longest before the others, then the words that are left."""
+    spelled = _spelled(text)
+    stemmed = [stem(word) for word in spelled]
+    found: list[tuple[str, ...]] = []
+    place = 0
+    while place < len(stemmed):
+        phrase = _phrase_at(stemmed, place)
+        if len(phrase) > 1 or spelled[place] not in _STOPWORDS:
+            found.append(phrase)
+        place += len(phrase)
+    concepts = {phrase: _phrases().get(phrase[0], {}).get(phrase, frozenset[str]()) for phrase in found}
+    words = frozenset(phrase[0] for phrase in found if len(phrase) == 1)
+    plain = frozenset(word for word in words if not concepts[(word,)])
+    return Meaning(frozenset[str]().union(*concepts.values()), words, plain)
+
+
+def _phrase_at(stemmed: list[str], place: int) -> tuple[str, ...]:
+    """The longest phrase that starts at a place, or the word there."""
+    known = _phrases().get(stemmed[place], {})
+    here = (tuple(stemmed[place : place + len(phrase)]) for phrase in known)
+    return next((phrase for phrase in here if phrase in known), (stemmed[place],))
 
 
 @lru_cache(maxsize=20_000)

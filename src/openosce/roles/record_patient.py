@@ -8,35 +8,47 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from openosce.cases import Fact, PatientPart
 from openosce.encounters import PATIENT, Transcript
 from openosce.roles.grammar import to_first_person
-from openosce.roles.language import concepts, stems
+from openosce.roles.language import Meaning, meaning, stems
 
 UNKNOWN = "I can't tell you anything about that."
 NOTHING_MORE = "I can't think of anything else."
 
 _AT_MOST = 2
 """Facts told in one answer."""
-_ENOUGH = 1.3
+_ENOUGH = 1.0
 """The least weight at which a fact answers a question; a shared topic alone reaches it."""
-_TOPIC_WEIGHT, _CONCEPT_WEIGHT, _WORD_WEIGHT = 1.5, 0.6, 0.5
+_NEARLY_AS_GOOD = 0.8
+"""Share of the best fact's weight from which a second fact is told as well."""
+_MANY = 20
+"""Facts that tell how common a word is."""
+_TOPIC_WEIGHT, _CONCEPT_WEIGHT, _BESIDES_WEIGHT, _WORD_WEIGHT = 1.5, 0.6, 0.3, 0.35
 
 _GENERIC = stems(
     "feel feeling felt feels trouble problem change changed certain such instance week month day hour "
     "worse better before bring use anyone rather unusually without need know think help come go start "
-    "begin first last look something"
+    "begin first last look something take taken took keep type kind body thing"
 )
 """Words of a question that ask for nothing in particular; their concepts still count."""
 
 _OPEN = re.compile(
-    r"\b(?:anything|something|what) else\b|\bother (?:symptoms|complaints|concerns|problems)\b|\btell me more\b", re.I
+    r"\b(?:anything|something|what) else\b(?:.*\b(?:would|want|like) to (?:tell|say|add|mention|share)\b)?"
+    r"|\b(?:other|additional|associated) (?:symptoms|complaints|concerns|problems)\b|\btell me more\b",
+    re.IGNORECASE,
 )
-_AGE = re.compile(r"\bhow old\b|\byour (?:exact )?age\b|\bage and\b|\bage\?", re.IGNORECASE)
-_SEX = re.compile(r"\b(?:your|and) (?:sex|gender)\b|\bwhat sex\b|\bmale or female\b|\bage and sex\b", re.IGNORECASE)
+_AGE = re.compile(
+    r"\bhow old (?:are|is)\b|\b(?:your|his|her|patient's) (?:exact )?age\b|\bage and\b|\bage\?", re.IGNORECASE
+)
+_SEX = re.compile(
+    r"\b(?:your|his|her|and|what) (?:biological )?(?:sex|gender)\b|\bmale or (?:a )?female\b|\bman or (?:a )?woman\b",
+    re.IGNORECASE,
+)
 _OCCUPATION = re.compile(r"\b(?:occupation|profession|for a living|your (?:job|work)|do you work)\b", re.IGNORECASE)
-_IN_VIGNETTE = re.compile(r"\b(\d{1,3})[ -](year|month|week|day)s?[ -]old\b(?:\s+[\w-]+){0,3}?\s+(\w+)", re.IGNORECASE)
+_IN_VIGNETTE = re.compile(r"\b(\d{1,3})[ -]((?:year|month|week|day)s?)[ -]old\b", re.IGNORECASE)
 _SEXES = {
     "man": "male", "male": "male", "boy": "male", "gentleman": "male",
     "woman": "female", "female": "female", "girl": "female", "lady": "female", "primigravid": "female",
@@ -59,10 +71,11 @@ class RecordPatient:
         about_me = self._about_me(question)
         if about_me:
             return about_me
-        if _OPEN.search(question):
-            return self._untold(told)
-        found = self._index.find(question)
-        return " ".join(found) if found else UNKNOWN
+        # "Any other symptoms, such as fever?" asks for the fever first.
+        found = self._index.find(_OPEN.sub(" ", question))
+        if found:
+            return " ".join(found)
+        return self._untold(told) if _OPEN.search(question) else UNKNOWN
 
     def _opening(self) -> str:
         if self._part.opening:
@@ -73,12 +86,13 @@ class RecordPatient:
         """Age, sex and occupation, which are fields of the record and no facts."""
         age, sex = _age_and_sex(self._part)
         subject = "The patient is" if self._part.informant else "I'm"
+        occupation = self._part.occupation
         said = [age] if age and _AGE.search(question) else []
         said += [sex] if sex and _SEX.search(question) else []
         if said:
             return f"{subject} {' and '.join(said)}."
-        if self._part.occupation and _OCCUPATION.search(question):
-            return f"I work as {_article(self._part.occupation)}."
+        if occupation and _OCCUPATION.search(question):
+            return f"Occupation: {occupation}." if self._part.informant else f"I'm {_article(occupation)}."
         return None
 
     def _untold(self, told: set[str]) -> str:
@@ -92,34 +106,47 @@ class RecordPatient:
         return NOTHING_MORE
 
 
+@dataclass(frozen=True)
+class _Entry:
+    """One fact as the index sees it."""
+
+    lay: str
+    words: frozenset[str]
+    topic: frozenset[str]
+    about: frozenset[str]
+    """The concepts of its topic: what the fact is about. Without a topic its own words must say so."""
+    besides: frozenset[str]
+    """Further concepts that its words touch."""
+
+
 class _Index:
     """The facts by the words and concepts they hold."""
 
     def __init__(self, facts: Sequence[Fact]) -> None:
-        self._facts = [(in_lay_words(fact), _words(fact), _concepts(fact), fact.topic or "") for fact in facts]
-        self._seen = Counter(word for _, words, touched, _ in self._facts for word in words | touched)
+        self._entries = [_entry(fact) for fact in facts]
+        terms = (entry.words | entry.about | entry.besides for entry in self._entries)
+        self._seen = Counter(term for held in terms for term in held)
 
     def find(self, question: str) -> list[str]:
         """The facts that answer a question, at most two, best first."""
-        asked, touched = stems(question) - _GENERIC, concepts(question)
-        weighed = [(self._weigh(fact, asked, touched), n) for n, fact in enumerate(self._facts)]
-        best = sorted((pair for pair in weighed if pair[0] >= _ENOUGH), key=lambda pair: (-pair[0], pair[1]))
-        if not best:
-            return []
-        good = [n for weight, n in best if weight >= 0.7 * best[0][0]]
-        return [self._facts[n][0] for n in sorted(good[:_AT_MOST])]
+        asked = meaning(question)
+        weighed = [(self._weigh(entry, asked), entry.lay) for entry in self._entries]
+        best = sorted((pair for pair in weighed if pair[0] >= _ENOUGH), key=lambda pair: -pair[0])
+        return [lay for weight, lay in best[:_AT_MOST] if weight >= _NEARLY_AS_GOOD * best[0][0]]
 
-    def _weigh(
-        self, fact: tuple[str, frozenset[str], frozenset[str], str], asked: frozenset[str], touched: frozenset[str]
-    ) -> float:
-        _, words, fact_concepts, topic = fact
-        weight = _TOPIC_WEIGHT * bool(topic and stems(topic) and stems(topic) <= asked)
-        weight += _WORD_WEIGHT * sum(self._rarity(word) for word in asked & words)
-        return weight + _CONCEPT_WEIGHT * sum(self._rarity(concept) for concept in touched & fact_concepts)
+    def _weigh(self, entry: _Entry, asked: Meaning) -> float:
+        # A fact about more than was asked answers less well: "Does it itch?" is not asked for where the itch began.
+        shared = entry.about & asked.concepts
+        share = min(1.0, len(shared) / min(2, len(entry.about) or 1))
+        weight = _TOPIC_WEIGHT * bool(entry.topic and entry.topic <= asked.words)
+        weight += _WORD_WEIGHT * sum(map(self._rarity, entry.words & asked.plain - _GENERIC))
+        weight += _CONCEPT_WEIGHT * sum(map(self._rarity, shared)) * (1 + share) / 2
+        return weight + _BESIDES_WEIGHT * sum(map(self._rarity, entry.besides & asked.concepts))
 
     def _rarity(self, term: str) -> float:
         """Between 1 (in every fact) and about 5 (in one of many): inverse document frequency."""
-        return 1 + math.log((1 + len(self._facts)) / (1 + self._seen[term]))
+        # In a handful of facts a word is not common for being in one of them.
+        return 1 + math.log((1 + max(len(self._entries), _MANY)) / (1 + self._seen[term]))
 
 
 def in_lay_words(fact: Fact) -> str:
@@ -132,26 +159,32 @@ def is_unknown(statement: str) -> bool:
     return statement in {UNKNOWN, NOTHING_MORE}
 
 
-def _words(fact: Fact) -> frozenset[str]:
-    return stems(f"{fact.topic or ''} {fact.fact} {fact.lay or ''}")
-
-
-def _concepts(fact: Fact) -> frozenset[str]:
-    # A topic says what the fact is about; without one its own words must.
-    return concepts(fact.topic) if fact.topic and concepts(fact.topic) else concepts(fact.fact)
+def _entry(fact: Fact) -> _Entry:
+    topic = fact.topic or ""
+    own = meaning(fact.fact).concepts
+    about = meaning(topic).concepts or own
+    besides = (own | meaning(fact.lay or "").concepts) - about
+    words = stems(f"{topic} {fact.fact} {fact.lay or ''}")
+    return _Entry(in_lay_words(fact), words, stems(topic), about, besides)
 
 
 def _age_and_sex(part: PatientPart) -> tuple[str | None, str | None]:
     found = _IN_VIGNETTE.search(part.vignette)
-    age = part.age or (f"{found[1]} {found[2]}s" if found else None)
-    if age and age.isdigit():
-        age = f"{age} years"
     words = re.findall(r"\w+", part.vignette[:300].lower())
     sex = part.sex or next((_SEXES[word] for word in words if word in _SEXES), None)
-    return f"{age.removesuffix(' old')} old" if age else None, sex
+    return _spoken_age(part.age or (found[0] if found else None)), sex
+
+
+def _spoken_age(age: str | None) -> str | None:
+    """`31`, `31 years` and `31-year-old` as "31 years old"; anything else as it stands."""
+    found = re.fullmatch(r"(\d+)(?:[ -]+(year|month|week|day)s?)?(?:[ -]old)?", age or "", re.IGNORECASE)
+    if not found:
+        return age
+    return f"{found[1]} {(found[2] or 'year').lower()}{'' if found[1] == '1' else 's'} old"
 
 
 def _article(noun: str) -> str:
-    if re.match(r"(?:an?|the|retired|self)\b", noun, re.IGNORECASE):
+    """A noun with its article; `retired` and its like are no nouns."""
+    if re.match(r"(?:an?|the)\b|\w+ed$|self-", noun, re.IGNORECASE):
         return noun
     return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"

@@ -1,5 +1,6 @@
 """From the names in a study to the roles of a trial. Names are checked before anything is run or written."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +9,8 @@ from openosce.benchmarks import Cast
 from openosce.cases import Case, doctor_part, patient_part
 from openosce.errors import StudyError
 from openosce.grading import LexiconGrader, ModelGrader, TrialKey
-from openosce.models import Model, ModelSpec, PromptPack
+from openosce.models import Gate, Lane, Model, ModelSpec, PacedModel, PromptPack, Rate
+from openosce.models.chat_completions import ChatCompletions
 from openosce.models.providers import build_model
 from openosce.roles import (
     Interviewer,
@@ -19,7 +21,7 @@ from openosce.roles import (
     RecordSummarizer,
 )
 from openosce.runs.journal import Journal, JournaledModel
-from openosce.runs.study import Study
+from openosce.runs.study import Limits, Study
 
 
 @dataclass(frozen=True)
@@ -77,8 +79,14 @@ class Casting:
         """
         self._study = study
         self._prompts = prompts
+        lanes = Lanes(study.limits)
         named = [*study.roles.items(), *(("doctor", doctor) for doctor in study.doctors)]
-        self._models = {(role, spec.name): build_role_model(role, spec) for role, spec in named}
+        built = [(role, spec, build_role_model(role, spec)) for role, spec in named]
+        self._models = {
+            (role, spec.name): PacedModel(model, lanes.of(spec), role)
+            for role, spec, model in built
+            if model is not None
+        }
         self._doctors = {doctor.name: doctor for doctor in study.doctors}
 
     def cast(self, case: Case, key: TrialKey, journal: Journal) -> Cast:
@@ -86,14 +94,44 @@ class Casting:
         place = Place(case, key, f"{self._study.seed}|{key.case_id}|{key.trial}")
 
         def fill(role: str, spec: ModelSpec) -> Any:
-            kind, model = ROLE_KINDS[role], self._models[role, spec.name]
+            kind, model = ROLE_KINDS[role], self._models.get((role, spec.name))
             if model is None:
                 return kind.builtins[spec.name](place)
-            journaled = JournaledModel(model, spec, journal, None if kind.outside_trials else key)
+            journaled = JournaledModel(model, role, spec, journal, None if kind.outside_trials else key)
             return kind.modelled(spec.name, journaled, self._prompts, place)
 
         roles = {role: fill(role, spec) for role, spec in self._study.roles.items()}
-        return Cast(doctor=fill("doctor", self._doctors[key.doctor]), **roles)
+        # A rule always decides alike: repeating it would tell nothing.
+        repeats = self._study.grader_repeats if ("grader", self._study.roles["grader"].name) in self._models else 1
+        return Cast(doctor=fill("doctor", self._doctors[key.doctor]), **roles, grader_repeats=repeats)
+
+    async def close(self) -> None:
+        """Close the connections of every model that has some."""
+        for paced in self._models.values():
+            if isinstance(paced.model, ChatCompletions):
+                await paced.model.close()
+
+
+class Lanes:
+    """One lane for each endpoint, whatever roles share it."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._overall = asyncio.Semaphore(limits.in_flight)
+        self._lanes: dict[str, Lane] = {}
+
+    def of(self, spec: ModelSpec) -> Lane:
+        """The lane of a model's endpoint."""
+        endpoint = spec.base_url or spec.provider
+        if endpoint not in self._lanes:
+            limits = self._limits
+            self._lanes[endpoint] = Lane(
+                Gate(limits.in_flight),
+                self._overall,
+                Rate(limits.requests_per_minute) if limits.requests_per_minute else None,
+                Rate(limits.tokens_per_minute) if limits.tokens_per_minute else None,
+            )
+        return self._lanes[endpoint]
 
 
 def build_role_model(role: str, spec: ModelSpec) -> Model | None:
@@ -114,4 +152,4 @@ def build_role_model(role: str, spec: ModelSpec) -> Model | None:
     if spec.provider == "builtin" and not spec.name.endswith(("/script", "/recorded")):
         raise StudyError(f"unknown built-in {spec.name!r} for the {role}; there is {', '.join(builtins)}, "
                          "builtin/script and builtin/recorded")  # fmt: skip
-    return build_model(spec)
+    return build_model(spec, role)

@@ -1,52 +1,110 @@
 """The journal: every call to a model under its address, so that a run that stopped never asks again."""
 
 import asyncio
-import json
 import time
 from dataclasses import dataclass
 
-from openosce.errors import ProviderError, RunFolderError
+from openosce.errors import AccessError, ProviderError, RunFolderError, RunStopped
 from openosce.grading import TrialKey
-from openosce.models import Model, ModelSpec, Reply, Request, request_hash
-from openosce.runs.folder import Call, RunWriter
+from openosce.models import ChatMessage, Model, ModelSpec, PriceBook, Reply, Request, request_hash
+from openosce.runs.folder import Call, RunWriter, call_address
+from openosce.runs.study import Limits
+
+
+class Budget:
+    """The calls and dollars that a run may spend, earlier starts of it included."""
+
+    def __init__(self, limits: Limits, calls: int, dollars: float) -> None:
+        self._limits = limits
+        self._calls, self._dollars = calls, dollars
+        self._open = 0
+
+    def open_call(self) -> None:
+        """Count a call before it is made.
+
+        Raises:
+            RunStopped: It would go over a limit, as far as the calls that are open can be foreseen.
+        """
+        limits = self._limits
+        if limits.calls is not None and self._calls + self._open >= limits.calls:
+            raise RunStopped(f"the limit of {limits.calls} calls is reached; raise limits.calls to go on")
+        if limits.dollars is not None:
+            mean = self._dollars / self._calls if self._calls else 0.0
+            if self._dollars + mean * self._open >= limits.dollars:
+                raise RunStopped(f"the limit of ${limits.dollars:g} is reached; raise limits.dollars to go on")
+        self._open += 1
+
+    def close_call(self, dollars: float | None) -> None:
+        """Count what it cost."""
+        self._open -= 1
+        self._calls += 1
+        self._dollars += dollars or 0.0
 
 
 class Journal:
-    """All calls of a run: replayed, shared or made, at most `in_flight` at once."""
+    """All calls of a run: replayed, shared or made."""
 
-    def __init__(self, writer: RunWriter, in_flight: int) -> None:
+    def __init__(self, writer: RunWriter, prices: PriceBook, limits: Limits) -> None:
         self._writer = writer
-        self._open_calls = asyncio.Semaphore(in_flight)
+        self._prices = prices
+        self._budget = Budget(limits, *writer.spent())
+        self._prefixes = PrefixMeter()
         self._shared: dict[str, asyncio.Future[Reply]] = {}
 
-    async def ask(self, model: Model, spec: ModelSpec, address: str, request: Request) -> Reply:
+    async def ask(self, model: Model, role: str, spec: ModelSpec, address: str, request: Request) -> Reply:
         """Replay the reply of this address, or ask for it and write it down.
 
         Raises:
             RunFolderError: The address was asked something else before: the run is not the same study any more.
+            RunStopped: A limit is reached, or no call of this model can succeed.
             ProviderError: The model gave no reply; the failure is in the journal.
         """
-        asked = request_hash(spec, request.messages)
+        asked = request_hash(spec, request)
         earlier = self._writer.replay(address)
         if earlier is not None:
             if earlier[0] != asked:
                 raise RunFolderError(f"the journal holds another request at {address}; the run cannot go on from it")
             return Reply(earlier[1])
-        async with self._open_calls:
-            started = time.perf_counter()
-            try:
-                reply = await model.complete(request)
-            except ProviderError as failure:
-                self._writer.write(Call(address, asked, None, ms=_since(started), error=str(failure)))
-                raise
-        tokens = (reply.tokens_in, reply.tokens_cached, reply.tokens_out)
-        self._writer.write(Call(address, asked, reply.text, *tokens, reply.dollars, _since(started)))
+        self._budget.open_call()
+        repeated = self._prefixes.share(spec.name, request.messages)
+        started, dollars = time.perf_counter(), None
+        try:
+            reply = await model.complete(request)
+            dollars = self._prices.dollars(spec.name, reply)
+        except ProviderError as failure:
+            self._note_failures(address, asked, role, (*failure.failed_tries, str(failure)))
+            if isinstance(failure, AccessError):
+                raise RunStopped(str(failure)) from None
+            raise
+        finally:
+            self._budget.close_call(dollars)
+        self._note_failures(address, asked, role, reply.failed_tries)
+        milliseconds = round((time.perf_counter() - started) * 1000, 3)
+        self._writer.write(
+            Call(
+                address=address,
+                request_hash=asked,
+                role=role,
+                reply=reply.text,
+                model_id=reply.model_id,
+                tokens_in=reply.tokens_in,
+                tokens_cached=reply.tokens_cached,
+                tokens_out=reply.tokens_out,
+                dollars=dollars,
+                ms=milliseconds,
+                repeated=round(repeated, 4),
+            )
+        )
         return reply
 
-    async def ask_once(self, model: Model, spec: ModelSpec, address: str, request: Request) -> Reply:
+    def _note_failures(self, address: str, asked: str, role: str, errors: tuple[str, ...]) -> None:
+        for error in errors:
+            self._writer.write(Call(address, asked, role, None, error=error))
+
+    async def ask_once(self, model: Model, role: str, spec: ModelSpec, address: str, request: Request) -> Reply:
         """Like `ask`, for an address that several trials share: whoever comes second takes the first one's reply."""
         if address not in self._shared:
-            self._shared[address] = asyncio.ensure_future(self.ask(model, spec, address, request))
+            self._shared[address] = asyncio.ensure_future(self.ask(model, role, spec, address, request))
         call = self._shared[address]
         try:
             return await asyncio.shield(call)
@@ -60,6 +118,7 @@ class JournaledModel:
     """A model as one role of one trial uses it."""
 
     model: Model
+    role: str
     spec: ModelSpec
     journal: Journal
     key: TrialKey | None
@@ -68,18 +127,25 @@ class JournaledModel:
     async def complete(self, request: Request) -> Reply:
         """Answer from the journal, or ask the model."""
         if self.key is None:
-            address = _address(self.spec.name, "", "", 0, request)
-            return await self.journal.ask_once(self.model, self.spec, address, request)
-        key = self.key
-        address = _address(key.doctor, key.condition, key.case_id, key.trial, request)
-        return await self.journal.ask(self.model, self.spec, address, request)
+            address = call_address(TrialKey(self.spec.name, "", "", 0), request.step, request.repeat)
+            return await self.journal.ask_once(self.model, self.role, self.spec, address, request)
+        address = call_address(self.key, request.step, request.repeat)
+        return await self.journal.ask(self.model, self.role, self.spec, address, request)
 
 
-def _address(doctor: str, condition: str, case_id: str, trial: int, request: Request) -> str:
-    place = [doctor, condition, case_id, trial, request.step, request.repeat]
-    return json.dumps(place, ensure_ascii=False)
+class PrefixMeter:
+    """How much of each prompt repeats the prefix of an earlier one, as a prefix cache of the endpoint could use it."""
 
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
 
-def _since(started: float) -> float:
-    """Milliseconds."""
-    return round((time.perf_counter() - started) * 1000, 3)
+    def share(self, model: str, messages: tuple[ChatMessage, ...]) -> float:
+        """The share of a prompt's characters, whole messages only, between 0 and 1."""
+        chain, repeated, total, known = hash(model), 0, 0, True
+        for message in messages:
+            chain = hash((chain, message.role, message.content))
+            known = known and chain in self._seen
+            total += len(message.content)
+            repeated += len(message.content) if known else 0
+            self._seen.add(chain)
+        return repeated / total if total else 0.0

@@ -11,12 +11,12 @@ from typing import Any
 
 from openosce.cases import Case, patient_part
 from openosce.errors import RunFolderError
-from openosce.models import ModelSpec, PromptPack
-from openosce.runs.folder import DATABASE, MANIFEST, STUDY
+from openosce.models import ModelSpec, PriceBook, PromptPack
+from openosce.runs.folder import DATABASE, MANIFEST, STUDY, RunReader
 from openosce.runs.study import Study
 
 
-def build_manifest(study: Study, cases: Sequence[Case], prompts: PromptPack) -> dict[str, Any]:
+def build_manifest(study: Study, cases: Sequence[Case], prompts: PromptPack, prices: PriceBook) -> dict[str, Any]:
     """Everything about a study that decides its results, its plan, and the versions it runs on."""
     benchmark, settings = study.benchmark, study.settings
     return {
@@ -27,6 +27,7 @@ def build_manifest(study: Study, cases: Sequence[Case], prompts: PromptPack) -> 
             "cases_hash": _cases_hash(cases),
             "trials": study.trials,
             "seed": study.seed,
+            "grader_repeats": study.grader_repeats,
             "roles": {
                 "doctor": [_role(doctor) for doctor in study.doctors],
                 **{name: _role(spec) for name, spec in study.roles.items()},
@@ -41,6 +42,7 @@ def build_manifest(study: Study, cases: Sequence[Case], prompts: PromptPack) -> 
             "trials": study.trials,
         },
         "policy": benchmark.policy(settings),
+        "prices_hash": prices.hash,
         "fallbacks": list(study.fallbacks),
         "notes": list(_notes(study, cases)),
         "versions": _versions(),
@@ -94,6 +96,16 @@ def claim_folder(folder: Path, manifest: Mapping[str, Any], study_text: str) -> 
     write_whole(folder / STUDY, study_text)
     write_whole(path, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
     return False
+
+
+def note_models(folder: Path) -> None:
+    """Write the model ids that the providers returned into the manifest: a name can stand for changing models."""
+    with RunReader(folder) as reader:
+        returned = reader.returned_models()
+        manifest = reader.manifest
+    if returned and manifest.get("models_returned") != returned:
+        text = json.dumps({**manifest, "models_returned": returned}, indent=2, ensure_ascii=False) + "\n"
+        write_whole(folder / MANIFEST, text)
 
 
 def refuse_foreign_folder(folder: Path) -> None:

@@ -7,13 +7,14 @@ from pathlib import Path
 
 from openosce.cases import Case, read_cases
 from openosce.cases.checks import duplicate_ids
-from openosce.errors import StudyError
+from openosce.errors import RunStopped, StudyError
 from openosce.grading import Trial, TrialKey
-from openosce.models import PromptPack, load_prompts
+from openosce.models import PriceBook, PromptPack, load_prices, load_prompts
+from openosce.models.providers import require_key
 from openosce.runs.cast import Casting
 from openosce.runs.folder import DATABASE, RunReader, RunWriter
 from openosce.runs.journal import Journal
-from openosce.runs.manifest import build_manifest, claim_folder, refuse_foreign_folder
+from openosce.runs.manifest import build_manifest, claim_folder, note_models, refuse_foreign_folder
 from openosce.runs.study import Study
 
 OnTrial = Callable[[Trial], None]
@@ -29,6 +30,7 @@ class PreparedStudy:
     chosen: Sequence[Case]
     """Those that this start is to run."""
     prompts: PromptPack
+    prices: PriceBook
     casting: Casting
     folder: Path
 
@@ -55,10 +57,21 @@ def prepare(
     """
     refuse_foreign_folder(folder)
     prompts = load_prompts(study.benchmark.prompts, own_prompts)
+    prices = load_prices(Path(study.limits.price_book) if study.limits.price_book else None)
+    _refuse_unknown_prices(study, prices)
     casting = Casting(study, prompts)
     cases = read_cases(study.cases)
     _refuse_unusable(cases, study)
-    return PreparedStudy(study, cases, _choose(cases, limit, only), prompts, casting, folder)
+    return PreparedStudy(study, cases, _choose(cases, limit, only), prompts, prices, casting, folder)
+
+
+def _refuse_unknown_prices(study: Study, prices: PriceBook) -> None:
+    """A limit in dollars needs to know what every model costs."""
+    if study.limits.dollars is None:
+        return
+    for spec in (*study.doctors, *study.roles.values()):
+        if prices.cost(spec.name, 0, 0) is None:
+            raise StudyError(f"limits.dollars: the price of {spec.name!r} is unknown; give it in a price book")
 
 
 def _refuse_unusable(cases: Sequence[Case], study: Study) -> None:
@@ -108,38 +121,61 @@ def run_study(prepared: PreparedStudy, on_start: Callable[[int, int], None], on_
         on_trial: Told of every finished trial.
 
     Raises:
+        StudyError: A key is missing in the environment.
         RunFolderError: The folder holds another study, is in use, or cannot be written.
+        RunStopped: A limit is reached, or no call of a model can succeed; everything done is on disk.
         KeyboardInterrupt: Ctrl-C; everything finished is on disk.
     """
-    manifest = build_manifest(prepared.study, prepared.cases, prepared.prompts)
+    for spec in (*prepared.study.doctors, *prepared.study.roles.values()):
+        require_key(spec)
+    manifest = build_manifest(prepared.study, prepared.cases, prepared.prompts, prepared.prices)
     with RunWriter(prepared.folder, lambda: claim_folder(prepared.folder, manifest, prepared.study.text)) as writer:
         for case in prepared.chosen:
             writer.write(case)
         todo = unfinished(prepared)
         on_start(len(planned(prepared)), len(todo))
-        asyncio.run(_run(prepared, todo, writer, on_trial))
+        stopped = asyncio.run(_run(prepared, todo, writer, on_trial))
+    note_models(prepared.folder)
+    if stopped is not None:
+        raise stopped
 
 
-async def _run(prepared: PreparedStudy, todo: Sequence[TrialKey], writer: RunWriter, on_trial: OnTrial) -> None:
-    """Work through the trials with as many workers as calls may be open."""
-    in_flight = prepared.study.limits.in_flight
-    journal = Journal(writer, in_flight)
+async def _run(
+    prepared: PreparedStudy, todo: Sequence[TrialKey], writer: RunWriter, on_trial: OnTrial
+) -> RunStopped | None:
+    """Work through the trials with as many workers as calls may be open.
+
+    Returns:
+        Why the run stopped before its end; calls that were open then have been answered and written down.
+    """
+    limits = prepared.study.limits
+    journal = Journal(writer, prepared.prices, limits)
     cases = {case.id: case for case in prepared.chosen}
     keys: Iterator[TrialKey] = iter(todo)
 
+    stopped: list[RunStopped] = []
+
     async def work() -> None:
         for key in keys:
-            trial = await _run_trial(prepared, cases[key.case_id], key, journal)
+            try:
+                trial = await _run_trial(prepared, cases[key.case_id], key, journal)
+            except RunStopped as reason:
+                stopped.append(reason)
+            if stopped:
+                return
             writer.write(trial)
             on_trial(trial)
             await asyncio.sleep(0)  # rules never wait: without this, Ctrl-C would not be heard
 
     try:
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(in_flight, len(todo))):
+            for _ in range(min(limits.in_flight, len(todo))):
                 group.create_task(work())
     except ExceptionGroup as failures:
         raise _first_leaf(failures) from failures
+    finally:
+        await prepared.casting.close()
+    return stopped[0] if stopped else None
 
 
 def _first_leaf(group: ExceptionGroup) -> Exception:

@@ -1,5 +1,6 @@
 """What a study is: doctors, cases, trials, roles and settings, from a TOML file, from flags, or both."""
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -28,6 +29,10 @@ _Table = TypeVar("_Table", bound=Record)
 ALIASES = {"student": "doctor", "moderator": "grader"}
 
 
+NO_ENDPOINT = ("builtin/", "local/")
+"""Models in process: a base URL does not concern them."""
+
+
 class Role(Record):
     """The table `[roles.NAME]`: the model behind a role, and the settings that change its replies."""
 
@@ -42,16 +47,19 @@ class Role(Record):
     max_tokens: int | None = Field(default=None, gt=0)
     seed: int | None = None
     stop: tuple[str, ...] = ()
+    extra_body: dict[str, Any] = Field(default_factory=dict)
+    """Anything else that the endpoint understands, sent as it is."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """The models named, one or several."""
         return (*([self.model] if self.model else []), *self.models)
 
-    def spec(self, name: str) -> ModelSpec:
-        """The model of this name with this role's settings."""
+    def spec(self, name: str, base_url: str | None) -> ModelSpec:
+        """The model of this name with this role's settings; `base_url` for a role that has none of its own."""
         settings = self.model_dump(exclude={"model", "models", "base_url"}, exclude_defaults=True, mode="json")
-        return ModelSpec(name, self.base_url, settings)
+        needs_none = name.startswith(NO_ENDPOINT)
+        return ModelSpec(name, None if needs_none else self.base_url or base_url, settings)
 
 
 class StudyTable(Record):
@@ -61,6 +69,10 @@ class StudyTable(Record):
     cases: str = "starter"
     trials: int = Field(default=5, ge=1, le=1000)
     seed: int = 1
+    grader_repeats: int = Field(default=1, ge=1, le=100)
+    """How often a grader that is a model decides on one answer; its verdicts are averaged."""
+    base_url: str | None = None
+    """For every chat-completions role that has none of its own."""
 
 
 class Limits(Record):
@@ -68,6 +80,16 @@ class Limits(Record):
 
     in_flight: int = Field(default=50, ge=1, le=10_000)
     """Calls open at once."""
+    calls: int | None = Field(default=None, ge=1)
+    """Calls of the whole run at the most; the run then stops, and can go on."""
+    dollars: float | None = Field(default=None, gt=0)
+    """What the whole run may cost; calls that are open when it is reached are still paid."""
+    requests_per_minute: float | None = Field(default=None, gt=0)
+    """Of each endpoint."""
+    tokens_per_minute: float | None = Field(default=None, gt=0)
+    """Of each endpoint, prompt tokens as estimated."""
+    price_book: str | None = None
+    """A file of prices that take the place of ours."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +100,7 @@ class Study:
     cases: str
     trials: int
     seed: int
+    grader_repeats: int
     doctors: tuple[ModelSpec, ...]
     roles: Mapping[str, ModelSpec]
     """Every role but the doctor."""
@@ -103,12 +126,13 @@ def read_study(path: Path) -> dict[str, Any]:
         raise StudyError(f"{path}: not a TOML file: {failure}") from None
 
 
-def to_study(tables: dict[str, Any], text: str | None = None) -> Study:
+def to_study(tables: dict[str, Any], text: str | None = None, environment: Mapping[str, str] = os.environ) -> Study:
     """Check the tables of a study, and fill in what they leave to the defaults.
 
     Args:
         tables: As read from TOML.
         text: The file they were read from; without it, the tables are written out.
+        environment: Where `OPENOSCE_<ROLE>_BASE_URL` is looked up.
 
     Raises:
         StudyError: An unknown key, name or value; the message names its place.
@@ -120,6 +144,7 @@ def to_study(tables: dict[str, Any], text: str | None = None) -> Study:
     if unknown:
         raise StudyError(f"unknown table(s) [{'], ['.join(unknown)}]; known are [study], [roles.*], [limits], [{own}]")
     roles, fallbacks = _roles(tables.get("roles", {}))
+    urls = {name: environment.get(f"OPENOSCE_{name.upper()}_BASE_URL") or head.base_url for name in roles}
     doctor = roles.pop("doctor")
     if len(set(doctor.names)) < len(doctor.names):
         raise StudyError("roles.doctor: a model is named twice")
@@ -128,8 +153,9 @@ def to_study(tables: dict[str, Any], text: str | None = None) -> Study:
         cases=head.cases,
         trials=head.trials,
         seed=head.seed,
-        doctors=tuple(doctor.spec(name) for name in doctor.names),
-        roles={name: role.spec(role.names[0]) for name, role in roles.items()},
+        grader_repeats=head.grader_repeats,
+        doctors=tuple(doctor.spec(name, urls["doctor"]) for name in doctor.names),
+        roles={name: role.spec(role.names[0], urls[name]) for name, role in roles.items()},
         fallbacks=fallbacks,
         settings=_table(benchmark.settings, own, tables.get(own, {})),
         limits=_table(Limits, "limits", tables.get("limits", {})),

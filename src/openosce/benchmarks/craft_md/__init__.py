@@ -3,6 +3,7 @@
 from importlib import resources
 
 from openosce.benchmarks.benchmark import Benchmark
+from openosce.benchmarks.craft_md.expectation import expect
 from openosce.benchmarks.craft_md.settings import CraftMDSettings
 from openosce.benchmarks.craft_md.trial import run_trial
 from openosce.grading import find_policy
@@ -26,4 +27,5 @@ BENCHMARK = Benchmark(
     arms=_arms,
     policy=_policy,
     run_trial=run_trial,
+    expect=expect,
 )

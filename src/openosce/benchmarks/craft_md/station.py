@@ -13,7 +13,7 @@ GREETING = "Hello! What symptoms have brought you here today?"
 # The authors looked for `Final Diagnosis` in this spelling, which missed 475 lower-case ones of two models. In other
 # spellings only with a colon or dash behind it: "before I give a final diagnosis, ..." is not one.
 _AS_PUBLISHED = re.compile(r"Final Diagnosis")
-_ANY_CASE = re.compile(r"Final Diagnosis|final\s+diagnosis\W{0,3}(?:[:–-]|\bis\b)", re.IGNORECASE)
+_ANY_CASE = re.compile(r"(?-i:Final Diagnosis)|final\s+diagnosis\W{0,3}(?:[:–-]|\bis\b(?!\s*\?))", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import Coroutine, Iterable
 
 from openosce.benchmarks.benchmark import Cast
 from openosce.benchmarks.craft_md.arms import (
@@ -43,10 +44,21 @@ async def run_trial(case: Case, cast: Cast, settings: CraftMDSettings) -> tuple[
             part=grader_part(case),
             policy=find_policy(settings.policy),
             grader=cast.grader,
+            repeats=cast.grader_repeats,
         )
 
-    answers = await asyncio.gather(*(examine(arm) for arm in settings.arms))
+    answers = await _all(examine(arm) for arm in settings.arms)
     return encounter, (*([summary] if summary else []), *answers)
+
+
+async def _all(examinations: Iterable[Coroutine[None, None, Answer]]) -> list[Answer]:
+    """Wait for all of them, also when one fails: calls that are open are paid for, and their replies are kept."""
+    done = await asyncio.gather(*examinations, return_exceptions=True)
+    answers = [answer for answer in done if isinstance(answer, Answer)]
+    for failure in done:
+        if isinstance(failure, BaseException):
+            raise failure
+    return answers
 
 
 async def _talk(cast: Cast, settings: CraftMDSettings) -> Encounter:
@@ -104,7 +116,8 @@ def _told(
             return None, Missing.SUMMARY_FAILED.because(summary.missing_reason or "") if summary else None
         return summary.text, None
     if information == "own":
-        return last_words(encounter), None
+        said = last_words(encounter)
+        return said, None if said else Missing.NO_ANSWER.because("the cap left the doctor no message of its own")
     return multi_turn(encounter), None
 
 

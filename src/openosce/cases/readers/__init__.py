@@ -1,13 +1,14 @@
 """Case files of any known format into `Case` records. The format is told by the content, not by the file's name."""
 
 import json
+import re
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 
 from openosce.cases.readers.craft_md import is_craft_md, read_craft_md
 from openosce.cases.readers.mediq import is_mediq, read_mediq
-from openosce.cases.readers.native import read_jsonl, read_yaml
+from openosce.cases.readers.native import read_json, read_jsonl, read_yaml
 from openosce.cases.record import Case
 from openosce.errors import CaseFileError
 
@@ -30,11 +31,13 @@ def read_with_place(source: str | Path) -> list[tuple[str, Case]]:
         with resources.as_file(resources.files("openosce.cases") / "starter") as folder:
             return _read_folder(folder)
     path = Path(source)
-    if path.is_dir():
-        return _read_folder(path)
-    if not path.is_file():
+    try:
+        is_folder, is_there = path.is_dir(), path.exists()
+    except (OSError, ValueError):  # a name too long, or one that holds a null byte
+        is_folder, is_there = False, False
+    if not is_there:
         raise CaseFileError(path, None, f"no such case file; give a path or the name of a set ({STARTER})")
-    return [(str(path), case) for case in _read_file(path)]
+    return _read_folder(path) if is_folder else [(str(path), case) for case in _read_file(path)]
 
 
 def _read_folder(folder: Path) -> list[tuple[str, Case]]:
@@ -62,8 +65,8 @@ def _read_file(path: Path) -> list[Case]:
 
 def _read_text(text: str, path: Path) -> Iterator[Case]:
     if text.lstrip().startswith("{"):
-        if "\n" in text.strip() and _is_one_object(text):
-            return iter([read_yaml(text, path)])  # JSON over several lines is YAML too
+        if _is_one_object(text):
+            return iter([read_json(text, path)])
         return read_mediq(text, path) if is_mediq(_first_object(text)) else read_jsonl(text, path)
     if is_craft_md(text):
         return read_craft_md(text, path)
@@ -73,18 +76,19 @@ def _read_text(text: str, path: Path) -> Iterator[Case]:
 
 
 def _is_one_object(text: str) -> bool:
-    """Whether the first line alone is no JSON object, as in pretty-printed JSON."""
-    return text.lstrip().split("\n", 1)[0].strip() == "{"
+    """Whether one JSON object goes over several lines: the first ends none, and the next begins none."""
+    first, _, rest = text.strip().partition("\n")
+    return bool(rest) and not first.rstrip().endswith("}") and not rest.lstrip().startswith("{")
 
 
 def _first_object(text: str) -> dict[str, object]:
     try:
         first = json.loads(text.lstrip().split("\n", 1)[0])
-    except ValueError:
+    except (ValueError, RecursionError):  # the reader says what is wrong with it
         return {}
     return first if isinstance(first, dict) else {}
 
 
 def _looks_like_csv(text: str) -> bool:
-    header = text.split("\n", 1)[0]
-    return "," in header and ":" not in header
+    header = re.split(r"[\r\n]", text, maxsplit=1)[0]
+    return "," in header and ":" not in header and not header.lstrip().startswith(("#", "-", "["))

@@ -9,13 +9,32 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from openosce.cases.readers.native import json_lines
-from openosce.cases.readers.validate import to_case
-from openosce.cases.record import Case
+from openosce.cases.readers.validate import to_case, to_record
+from openosce.cases.record import Case, Reading
 from openosce.cases.text import is_examination, is_test
-from openosce.errors import CaseFileError
 
 _NUMBER = re.compile(r"^\s*\d+[.)]\s*")
+
+
+class _Person(BaseModel):
+    age: Reading | None = None
+    gender: str | None = None
+    gpt_specialty: str | None = None
+
+
+class _Line(BaseModel):
+    """What we read of a line; MediQ's further keys are passed over."""
+
+    id: int | str
+    question: str
+    context: tuple[str, ...]
+    options: dict[str, str]
+    answer: str
+    facts: tuple[str, ...] | None = None
+    patient: _Person | None = None
 
 
 def is_mediq(first: dict[str, Any]) -> bool:
@@ -25,33 +44,29 @@ def is_mediq(first: dict[str, Any]) -> bool:
 
 def read_mediq(text: str, path: Path) -> Iterator[Case]:
     """Read cases from MediQ's lines."""
-    for number, line in json_lines(text, path):
-        try:
-            record = _record(line)
-        except (KeyError, TypeError, AttributeError) as failure:
-            raise CaseFileError(path, number, f"not a MediQ case: {type(failure).__name__}: {failure}") from None
-        yield to_case(record, path, lambda _, number=number: number)  # type: ignore[misc]
+    for number, data in json_lines(text, path):
+        line = to_record(_Line, data, path, lambda _, number=number: number)  # type: ignore[misc]
+        yield to_case(_record(line), path, lambda _, number=number: number)  # type: ignore[misc]
 
 
-def _record(line: dict[str, Any]) -> dict[str, object]:
+def _record(line: _Line) -> dict[str, object]:
     told: list[dict[str, str]] = []
     found: dict[str, str] = {}
-    for fact in line.get("facts") or ():
-        text = _NUMBER.sub("", fact)
+    for text in filter(None, (_NUMBER.sub("", fact).strip() for fact in line.facts or ())):
         if is_examination(text) or is_test(text):
             found[f"finding {len(found) + 1}"] = text
         else:
             told.append({"fact": text})
-    patient = line.get("patient") or {}
+    patient = line.patient or _Person()
     return {
-        "id": f"mediq-{line['id']}",
+        "id": f"mediq-{line.id}",
         "source": "mediq",
-        "specialty": patient.get("gpt_specialty"),
-        "vignette": " ".join(_sentence(part) for part in line["context"]),
-        "question": line["question"],
-        "choices": list(line["options"].values()),
-        "diagnosis": {"name": line["answer"]},
-        "patient": {"age": patient.get("age"), "sex": patient.get("gender"), "facts": told},
+        "specialty": patient.gpt_specialty or None,
+        "vignette": " ".join(_sentence(part) for part in line.context) or None,
+        "question": line.question or None,
+        "choices": list(line.options.values()),
+        "diagnosis": {"name": line.answer},
+        "patient": {"age": patient.age or None, "sex": patient.gender or None, "facts": told},
         "examination": {"Reported": found} if found else {},
     }
 

@@ -1,0 +1,158 @@
+"""Reading a run; needs no key, no network and no model."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from openosce.cases import Case
+from openosce.encounters import Encounter, EndReason, Message
+from openosce.errors import RunFolderError
+from openosce.grading.record import Answer, Score, Trial, TrialKey, may_be_closed
+from openosce.runs.folder.records import CallSums, CaseRow, ScoreRow
+from openosce.runs.folder.schema import DATABASE, MANIFEST, check_version
+
+
+class RunReader:
+    """Reads a run folder; needs no key, no network and no model."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open a run for reading.
+
+        Raises:
+            RunFolderError: There is no run, or it cannot be read.
+        """
+        self.folder = folder
+        path = folder / DATABASE
+        if not path.is_file():
+            raise RunFolderError(f"{folder}: no run here ({DATABASE} is missing); make one with `osce run`")
+        with self._reading():
+            self._connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+            (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+        check_version(path, version)
+        self.manifest: dict[str, Any] = _read_manifest(folder)
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as failure:
+            raise RunFolderError(f"{self.folder / DATABASE}: cannot be read: {failure}") from None
+
+    def _rows(self, sql: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        with self._reading():
+            return self._connection.execute(sql, values).fetchall()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def cases(self) -> list[CaseRow]:
+        """The planned cases."""
+        return [CaseRow(*row) for row in self._rows("SELECT id, specialty, dataset FROM cases ORDER BY rowid")]
+
+    def case(self, case_id: str) -> Case:
+        """One case's whole record."""
+        rows = self._rows("SELECT record FROM cases WHERE id = ?", (case_id,))
+        if not rows:
+            raise RunFolderError(f"{self.folder}: holds no case {case_id!r}")
+        return Case.model_validate_json(rows[0][0])
+
+    def scores(self, metric: str) -> Iterator[ScoreRow]:
+        """Every score of a metric."""
+        sql = """SELECT doctor, condition, case_id, trial, arm, metric, value, policy, grader, evidence,
+                        s.missing_reason, a.missing_reason
+                 FROM scores s JOIN answers a ON a.id = s.answer_id JOIN encounters e ON e.id = a.encounter_id
+                 WHERE metric = ? ORDER BY e.id, a.id, s.rowid"""
+        for row in self._rows(sql, (metric,)):
+            yield ScoreRow(TrialKey(*row[:4]), row[4], Score(*row[5:11]), row[11])
+
+    def endings(self) -> list[tuple[str, str, str, int]]:
+        """Doctor, condition, why encounters ended, and how many."""
+        sql = "SELECT doctor, condition, ended, COUNT(*) FROM encounters GROUP BY 1, 2, 3 ORDER BY 1, 2, 4 DESC"
+        return [(doctor, condition, ended, count) for doctor, condition, ended, count in self._rows(sql)]
+
+    def returned_models(self) -> dict[str, list[str]]:
+        """By role, the models as the providers named them in their replies."""
+        sql = "SELECT DISTINCT role, model_id FROM calls WHERE model_id IS NOT NULL ORDER BY role, model_id"
+        found: dict[str, list[str]] = {}
+        for role, model_id in self._rows(sql):
+            found.setdefault(role, []).append(model_id)
+        return found
+
+    def calls(self) -> list[CallSums]:
+        """What the calls of each role came to."""
+        sql = """SELECT role, SUM(error IS NULL), SUM(error IS NOT NULL), SUM(tokens_in), SUM(tokens_cached),
+                        SUM(tokens_out), CASE WHEN SUM(error IS NULL AND dollars IS NULL) = 0 THEN SUM(dollars) END,
+                        AVG(ms), SUM(repeated * tokens_in) / SUM(CASE WHEN repeated IS NOT NULL THEN tokens_in END)
+                 FROM calls GROUP BY role ORDER BY MIN(id)"""
+        return [CallSums(*row) for row in self._rows(sql)]
+
+    def shared_verdicts(self) -> tuple[int, int]:
+        """How many answers a model graded, and how many distinct first questions that took."""
+        sql = """SELECT COUNT(*) FROM scores WHERE value IS NOT NULL AND metric = 'accuracy'
+                 AND grader IN (SELECT DISTINCT json_extract(address, '$[0]') FROM calls WHERE role = 'grader')"""
+        asked = "SELECT COUNT(*) FROM calls WHERE role = 'grader' AND error IS NULL AND address LIKE '%grade/extract/%'"
+        return self._rows(sql)[0][0], self._rows(asked)[0][0]
+
+    def failed(self) -> list[tuple[TrialKey, str, str | None]]:
+        """The encounters that infrastructure ended: which, how, and the error."""
+        names = [reason.value for reason in EndReason if reason.is_failure]
+        sql = f"""SELECT doctor, condition, case_id, trial, ended, error FROM encounters
+                  WHERE ended IN ({", ".join("?" * len(names))}) ORDER BY id"""
+        return [(TrialKey(*row[:4]), row[4], row[5]) for row in self._rows(sql, tuple(names))]
+
+    def finished(self) -> set[TrialKey]:
+        """The trials that need no further try."""
+        keys = {
+            row[0]: TrialKey(*row[1:5])
+            for row in self._rows("SELECT id, doctor, condition, case_id, trial, ended FROM encounters")
+        }
+        gaps = {row[0] for row in self._rows("SELECT id, ended FROM encounters") if may_be_closed(row[1])}
+        sql = """SELECT a.encounter_id, a.missing_reason, s.missing_reason
+                 FROM answers a LEFT JOIN scores s ON s.answer_id = a.id
+                 WHERE a.missing_reason IS NOT NULL OR s.missing_reason IS NOT NULL"""
+        for encounter_id, *reasons in self._rows(sql):
+            if any(may_be_closed(reason) for reason in reasons):
+                gaps.add(encounter_id)
+        return {key for encounter_id, key in keys.items() if encounter_id not in gaps}
+
+    def trials(self, case_id: str, doctor: str | None = None, trial: int | None = None) -> list[Trial]:
+        """The trials of one case, whole: transcripts, answers, scores."""
+        sql = """SELECT id, doctor, condition, case_id, trial, ended, error FROM encounters
+                 WHERE case_id = ? AND (? IS NULL OR doctor = ?) AND (? IS NULL OR trial = ?)
+                 ORDER BY doctor, condition, trial"""
+        rows = self._rows(sql, (case_id, doctor, doctor, trial, trial))
+        return [self._trial(row[0], TrialKey(*row[1:5]), row[5], row[6]) for row in rows]
+
+    def _trial(self, encounter_id: int, key: TrialKey, ended: str, error: str | None) -> Trial:
+        messages = self._rows(
+            "SELECT speaker, listener, text FROM messages WHERE encounter_id = ? ORDER BY n", (encounter_id,)
+        )
+        encounter = Encounter(tuple(Message(*row) for row in messages), EndReason(ended), error)
+        answers = []
+        for answer_id, arm, text, reason in self._rows(
+            "SELECT id, arm, text, missing_reason FROM answers WHERE encounter_id = ? ORDER BY id", (encounter_id,)
+        ):
+            scores = self._rows(
+                "SELECT metric, value, policy, grader, evidence, missing_reason FROM scores "
+                "WHERE answer_id = ? ORDER BY rowid",
+                (answer_id,),
+            )
+            answers.append(Answer(arm, text, reason, tuple(Score(*row) for row in scores)))
+        return Trial(key, encounter, tuple(answers))
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as failure:
+        raise RunFolderError(f"{path}: cannot be read: {failure}") from None
+    if not isinstance(manifest, dict) or "study" not in manifest:
+        raise RunFolderError(f"{path}: is no manifest of a run")
+    return manifest

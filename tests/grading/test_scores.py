@@ -1,0 +1,106 @@
+import asyncio
+
+import pytest
+
+from openosce.cases import Diagnosis, GraderPart
+from openosce.encounters import Encounter, EndReason, Message
+from openosce.errors import GraderError, ProviderError, RefusedError, RoleError, StudyError
+from openosce.grading import (
+    POLICIES,
+    Answer,
+    LexiconGrader,
+    Score,
+    Trial,
+    TrialKey,
+    find_policy,
+    reason_for,
+    score_answer,
+)
+
+PART = GraderPart(Diagnosis(name="Gout"), ("Gout", "Mumps"), "x")
+
+
+class Unasked:
+    """A grader that must not be asked."""
+
+    name = "unasked"
+
+    async def grade(self, answer, part, policy):
+        raise AssertionError("asked to grade")
+
+
+def score(answer, *, mcq=False, policy="paper", grader=None):
+    return asyncio.run(
+        score_answer(answer, mcq=mcq, part=PART, policy=POLICIES[policy], grader=grader or LexiconGrader())
+    )
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("mcq", [True, False])
+@pytest.mark.parametrize("text", [None, "", " \n"])
+def test_where_there_is_no_answer_the_score_is_missing_and_nobody_is_asked(text, mcq, policy):
+    scored = score(Answer("frq", text, "refused: filtered"), mcq=mcq, policy=policy, grader=Unasked())
+    assert (scored.text, scored.missing_reason) == (None, "refused: filtered")
+    assert [(s.value, s.missing_reason) for s in scored.scores] == [(None, "no_answer")]
+
+
+def test_a_blank_answer_without_a_reason_is_an_empty_reply():
+    assert score(Answer("frq", " ")).missing_reason == "empty_reply"
+
+
+def test_a_multiple_choice_answer_is_scored_by_rule_except_where_the_policy_asks_the_grader():
+    scored = score(Answer("mcq", "A"), mcq=True, grader=Unasked()).scores[0]
+    assert (scored.value, scored.grader, scored.policy) == (1.0, "options", "paper@1")
+    graded = score(Answer("mcq", "Gout"), mcq=True, policy="preprint_2023").scores[0]
+    assert (graded.value, graded.grader) == (1.0, "builtin/lexicon")
+
+
+def test_a_wrong_answer_is_a_zero_with_evidence():
+    scored = score(Answer("frq", "Mumps")).scores[0]
+    assert (scored.value, scored.evidence, scored.missing_reason) == (0.0, "other: Mumps", None)
+
+
+def test_earlier_scores_are_kept():
+    earlier = Score("accuracy", 1.0, "strict@1", "x")
+    assert score(Answer("frq", "Mumps", scores=(earlier,))).scores[0] == earlier
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (RefusedError("r"), "refused: r"),
+        (ProviderError("p"), "provider_failed: p"),
+        (GraderError("g"), "unreadable_verdict: g"),
+        (RoleError("e"), "empty_reply: e"),
+    ],
+)
+def test_a_failure_is_stored_under_the_boundary_it_crossed(error, reason):
+    assert reason_for(error) == reason
+
+
+@pytest.mark.parametrize(
+    ("ended", "answer_reason", "score_reason", "final"),
+    [
+        (EndReason.DIAGNOSED, None, None, True),
+        (EndReason.REFUSED, "refused: x", "no_answer", True),
+        (EndReason.PROVIDER_FAILED, None, None, False),
+        (EndReason.ROLE_FAILED, "encounter_failed: x", "no_answer", True),
+        (EndReason.DIAGNOSED, "provider_failed: x", "no_answer", False),
+        (EndReason.DIAGNOSED, None, "provider_failed: provider_failed", False),
+        (EndReason.DIAGNOSED, None, "unreadable_verdict: provider_failed", True),
+        (EndReason.DIAGNOSED, "not_run", None, False),
+    ],
+)
+def test_a_trial_is_final_when_no_later_try_may_close_a_gap(ended, answer_reason, score_reason, final):
+    scores = (Score("accuracy", None, "paper@1", "x", missing_reason=score_reason),)
+    answers = (Answer("frq", None, answer_reason, scores),)
+    encounter = Encounter((Message("doctor", None, "Gout."),), ended)
+    assert Trial(TrialKey("d", "text", "c", 0), encounter, answers).is_final is final
+
+
+def test_policies_are_found_by_name_and_carry_their_version():
+    assert {str(find_policy(name)) for name in POLICIES} == {
+        f"{name}@{policy.version}" for name, policy in POLICIES.items()
+    }
+    with pytest.raises(StudyError, match=r"unknown match policy 'Paper'; known are paper, released"):
+        find_policy("Paper")
