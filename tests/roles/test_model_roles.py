@@ -158,7 +158,7 @@ def test_template_syntax_in_a_case_or_an_answer_stays_text():
 def test_an_empty_reply_is_a_failure_of_its_role_at_its_step(reply: str):
     model = Recorder(reply, finish_reason="length")
     roles = {
-        "doctor gave an empty reply at talk/4 (finish reason length)": doctor(model).speak(TALK),
+        "doctor gave an empty reply at talk/4 (3 tries, finish reason length)": doctor(model).speak(TALK),
         "doctor gave an empty reply at answer/vignette_frq": doctor(model).answer(Question("vignette_frq", "x")),
         "patient gave an empty reply at talk/3": ModelPatient(model, PROMPTS, patient_part(CASE)).speak(TALK[:3]),
         "summarizer gave an empty reply at summarize": ModelSummarizer(model, PROMPTS).summarize(["x"]),
@@ -167,6 +167,17 @@ def test_an_empty_reply_is_a_failure_of_its_role_at_its_step(reply: str):
         with pytest.raises(RoleError) as failure:
             run(role)
         assert message in str(failure.value)
+
+
+def test_an_empty_reply_is_asked_for_again_before_it_counts_as_missing():
+    class Hesitant(Recorder):
+        async def complete(self, request: Request) -> Reply:
+            self.requests.append(request)
+            return Reply("" if request.repeat < 2 else "Any rash?")
+
+    model = Hesitant("")
+    assert run(doctor(model).speak(TALK)) == "Any rash?"
+    assert [(request.step, request.repeat) for request in model.requests] == [("talk/4", n) for n in range(3)]
 
 
 def test_blanks_around_a_reply_are_no_part_of_it():

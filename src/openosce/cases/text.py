@@ -16,7 +16,7 @@ _EXAMINATION = re.compile(
       | (?:vital\ signs|temperature|blood\ pressure|bp|pulse|heart\ rate|respirat(?:ion|ory\ rate)s?
           |oxygen\ saturation|bmi)
           \b[^.]{0,40}?(?:\b(?:is|are|was|were|of|within)\b|:|\d)
-      | auscultation | percussion | palpation | murmur | crackles | rales | rhonchi | tender(?:ness)?
+      | auscultation | percussion | palpation | murmur | crackles | rales | rhonchi | is\ heard | tender(?:ness)?
       | nontender | non-tender
       | lymphadenopathy | hepatomegaly | splenomegaly | hepatosplenomegaly | reflexes | fundoscop | otoscop
       | ophthalmoscop | slit.lamp
@@ -27,7 +27,8 @@ _EXAMINATION = re.compile(
 _TESTS = re.compile(
     r"""
     \b(?:
-        laborator(?:y|ies) | labs? | x-?rays? | radiograph | ultrasound | ultrasonography | sonogra | echocardiogra
+        pregnancy\ test
+      | laborator(?:y|ies) | labs? | x-?rays? | radiograph | ultrasound | ultrasonography | sonogra | echocardiogra
       | electrocardiogra | ecg | ekg | ct\ scan | computed\ tomograph | ct\b | mri | magnetic\ resonance
       | angiogra | endoscop | colonoscop
       | biops(?:y|ies) | histolog | histopatholog | microscop | dermoscop | gram\ stain | cultures?

@@ -12,7 +12,7 @@ from openosce.models.model import ChatMessage, Reply, Request
 
 def messages_hash(messages: Iterable[ChatMessage]) -> str:
     """A fingerprint of the messages alone, whatever model answered them."""
-    content = [(message.role, message.content) for message in messages]
+    content = [(message.role, message.content, *message.images) for message in messages]
     return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
 
 

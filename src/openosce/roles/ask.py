@@ -4,6 +4,9 @@ from openosce.encounters import Transcript
 from openosce.errors import RoleError
 from openosce.models import ChatMessage, Model, Request
 
+TRIES = 3
+"""How often a role is asked before its empty replies count as missing."""
+
 
 def chat(system: str, transcript: Transcript, speaker: str) -> tuple[ChatMessage, ...]:
     """The conversation as `speaker` sees it: its own words as the assistant's, all others' as the user's."""
@@ -15,12 +18,12 @@ async def ask(model: Model, messages: tuple[ChatMessage, ...], step: str, role: 
     """Ask a model for a role's next words.
 
     Raises:
-        RoleError: The reply is empty.
+        RoleError: Every reply is empty.
         ProviderError: The model gave no reply.
     """
-    reply = await model.complete(Request(messages, step))
-    text = reply.text.strip()
-    if not text:
-        finish = f" (finish reason {reply.finish_reason})" if reply.finish_reason else ""
-        raise RoleError(f"the {role} gave an empty reply at {step}{finish}")
-    return text
+    for repeat in range(TRIES):
+        reply = await model.complete(Request(messages, step, repeat))
+        if reply.text.strip():
+            return reply.text.strip()
+    finish = f", finish reason {reply.finish_reason}" if reply.finish_reason else ""
+    raise RoleError(f"the {role} gave an empty reply at {step} ({TRIES} tries{finish})")

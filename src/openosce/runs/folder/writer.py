@@ -13,7 +13,7 @@ import filelock
 
 from openosce.cases import Case
 from openosce.errors import RunFolderError
-from openosce.grading.record import Trial
+from openosce.grading.record import Trial, TrialKey
 from openosce.runs.folder.records import Call, call_address
 from openosce.runs.folder.schema import DATABASE, SCHEMA, SCHEMA_VERSION, check_version
 
@@ -179,9 +179,9 @@ def _insert_trial(connection: sqlite3.Connection, trial: Trial) -> None:
     ).lastrowid
     connection.executemany(
         "INSERT INTO messages (encounter_id, n, speaker, listener, text, call_id) VALUES (?, ?, ?, ?, ?, "
-        "(SELECT id FROM calls WHERE address = ? AND error IS NULL))",
+        "(SELECT MAX(id) FROM calls WHERE address IN (?, ?, ?) AND error IS NULL))",
         [
-            (encounter_id, n, m.speaker, m.listener, m.text, call_address(trial.key, f"talk/{n}"))
+            (encounter_id, n, m.speaker, m.listener, m.text, *_addresses(trial.key, n))
             for n, m in enumerate(encounter.transcript)
         ],
     )
@@ -195,3 +195,8 @@ def _insert_trial(connection: sqlite3.Connection, trial: Trial) -> None:
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
             [(answer_id, s.metric, s.value, s.policy, s.grader, s.evidence, s.missing_reason) for s in answer.scores],
         )
+
+
+def _addresses(key: TrialKey, n: int) -> list[str]:
+    """Where the call behind message `n` can stand: an empty reply is asked for again, twice at the most."""
+    return [call_address(key, f"talk/{n}", repeat) for repeat in range(3)]
