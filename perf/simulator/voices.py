@@ -79,10 +79,13 @@ def _doctor(chat: Chat, questions: int) -> str:
         return _pick(options, chat)
     if _asks_for_diagnosis(last):
         return _pick(DISEASES, chat)
-    asked = _questions_asked(chat)
+    # A greeting before the patient's first words is the station's, not a question of this doctor's.
+    roles = [role for role, _text, _parts in chat.turns]
+    first = roles.index("user") if "user" in roles else len(roles) - 1
+    asked = roles[first:].count("assistant")
     named = _NAMED_QUESTIONS.search(chat.model)
     if asked < (int(named[1]) if named else questions):
-        return _question(chat, asked)
+        return _question(chat, asked, opening=chat.turns[first][1])
     return f"**Final Diagnosis:** {_pick(DISEASES, chat)}"
 
 
@@ -100,18 +103,8 @@ def _options(text: str) -> list[str]:
     return below.strip().split("\n\n")[0].splitlines() if marker else []
 
 
-def _first_user(chat: Chat) -> int:
-    return next((n for n, (role, *_) in enumerate(chat.turns) if role == "user"), len(chat.turns) - 1)
-
-
-def _questions_asked(chat: Chat) -> int:
-    """The doctor's own messages; a greeting before the patient's first words is the station's."""
-    return sum(role == "assistant" for role, *_ in chat.turns[_first_user(chat) :])
-
-
-def _question(chat: Chat, number: int) -> str:
+def _question(chat: Chat, number: int, opening: str) -> str:
     """The next question. Where in the list a conversation begins hangs on its opening, so none is asked twice."""
-    opening = chat.turns[_first_user(chat)]
     start = int(draw("question", chat.model, chat.seed, opening) * len(QUESTIONS))
     question = QUESTIONS[(start + number) % len(QUESTIONS)]
     return question if number < len(QUESTIONS) else f"{question[:-1]}, to ask once more as question {number + 1}?"

@@ -14,8 +14,9 @@ import pytest
 
 from openosce.errors import AccessError, BusyError, ProviderError, RefusedError, StudyError, UnreadableReplyError
 from openosce.models import ChatMessage, ModelSpec, Request, inspect_bridge, litellm_bridge, local
+from openosce.models.failures import endpoint_error, one_line
 from openosce.models.inspect_bridge import InspectModel
-from openosce.models.litellm_bridge import LiteLLMModel, endpoint_error, one_line
+from openosce.models.litellm_bridge import LiteLLMModel
 from openosce.models.local import LocalModel
 
 REQUEST = Request((ChatMessage("system", "You are a doctor."), ChatMessage("user", "My head hurts.")), "talk/1")
@@ -552,7 +553,8 @@ def real_bridge(kind):
         pytest.importorskip("litellm", reason="needs the extra litellm", exc_type=ImportError)
         return LiteLLMModel, "litellm/openai/gpt-4o"
     pytest.importorskip("inspect_ai", reason="needs the extra inspect", exc_type=ImportError)
-    pytest.importorskip("openai", reason="Inspect needs the package openai for this provider", exc_type=ImportError)
+    reason = "Inspect's OpenAI provider needs openai 3.4, which litellm does not go with"
+    pytest.importorskip("openai", minversion="3.4.0", reason=reason, exc_type=ImportError)
     return InspectModel, "inspect/openai/gpt-4o"
 
 

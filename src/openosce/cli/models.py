@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from openosce.errors import ProviderError, StudyError
-from openosce.models import ChatMessage, Model, ModelSpec, Reply, Request, load_prices
+from openosce.models import ChatMessage, Closable, Model, ModelSpec, Reply, Request, load_prices
 from openosce.models.chat_completions import ChatCompletions
 from openosce.models.providers import BRIDGES, BUILTIN_MODELS, PRESETS, base_url, build_model, require_key
 from openosce.reports import terminal
@@ -70,7 +70,7 @@ async def _ask(model: Model) -> Reply:
     try:
         return await model.complete(Request((ChatMessage("user", _QUESTION),), "check"))
     finally:
-        if isinstance(model, ChatCompletions):
+        if isinstance(model, Closable):
             await model.close()
 
 

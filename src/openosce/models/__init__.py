@@ -1,6 +1,6 @@
 """The gateway to language models: one protocol, prompts as files, and models that need no network."""
 
-from openosce.models.model import ChatMessage, Model, ModelSpec, Reply, Request, request_hash
+from openosce.models.model import ChatMessage, Closable, Model, ModelSpec, Reply, Request, request_hash
 from openosce.models.pacing import Gate, Lane, PacedModel, Rate
 from openosce.models.prices import PriceBook, load_prices
 from openosce.models.prompts import PromptPack, load_prompts
@@ -9,6 +9,7 @@ from openosce.models.script import Script, read_script
 
 __all__ = [
     "ChatMessage",
+    "Closable",
     "Gate",
     "Lane",
     "Model",

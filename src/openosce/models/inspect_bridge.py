@@ -7,8 +7,9 @@ from importlib import import_module
 from typing import Any
 
 from openosce.errors import ProviderError, RefusedError, StudyError, UnreadableReplyError
+from openosce.models.bridge import SETTINGS, checked_settings, imported, own_key
 from openosce.models.chat_completions import TIMEOUT
-from openosce.models.litellm_bridge import SETTINGS, checked_settings, endpoint_error, imported, one_line, own_key
+from openosce.models.failures import endpoint_error, one_line
 from openosce.models.model import ChatMessage, ModelSpec, Reply, Request
 
 _CONNECTIONS = 10_000

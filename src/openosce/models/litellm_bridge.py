@@ -1,99 +1,16 @@
-"""`litellm/...`: any model that litellm reaches. An extra; litellm is imported when such a model is built.
-
-The first functions are shared by all bridges to other libraries; importing this module imports none of them.
-"""
+"""`litellm/...`: any model that litellm reaches. An extra; litellm is imported when such a model is built."""
 
 import asyncio
 import logging
 import os
-import re
-from collections.abc import Collection
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from openosce.errors import (
-    AccessError,
-    BusyError,
-    ProviderError,
-    RefusedError,
-    StudyError,
-    UnreadableReplyError,
-)
-from openosce.models.chat_completions import TIMEOUT
-from openosce.models.model import ChatMessage, ModelSpec, Reply, Request
-
-SETTINGS = ("temperature", "top_p", "max_tokens", "seed", "stop", "extra_body")
-"""The settings that a bridge to network endpoints knows."""
-
-_BUSY = {429, 503, 529}
-_NO_ACCESS = {401, 402, 403, 404}
-_FILTERED = ("content_filter", "content_policy_violation", "content management policy")
-_HOLDS_KEY = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
-_LOOKS_LIKE_KEY = re.compile(r"(?i)\bsk-[\w.*-]{6,}|\bbearer\s+\S+|\bkey=[^&\s]+|\bAIza[\w-]{20,}")
-_SHORTEST_KEY = 8
-_SHOWN = 300
-
-
-def imported(module: str, spec: ModelSpec, extra: str) -> ModuleType:
-    """Import a package that only this model needs.
-
-    Raises:
-        StudyError: It is missing or broken; the message names the extra that brings it.
-    """
-    try:
-        return import_module(module)
-    except (ImportError, OSError, RuntimeError) as failure:  # a compiled library that does not load raises the latter
-        reason = " ".join(str(failure).split())
-        raise StudyError(f"{spec.name} needs more: pip install 'openosce[{extra}]' ({reason})") from None
-
-
-def checked_settings(spec: ModelSpec, known: Collection[str]) -> dict[str, Any]:
-    """The settings of a model.
-
-    Raises:
-        StudyError: One of them would have no effect.
-    """
-    unknown = sorted(set(spec.settings) - set(known))
-    if unknown:
-        raise StudyError(f"{spec.name} does not take the setting(s) {', '.join(unknown)}; it takes {', '.join(known)}")
-    return dict(spec.settings)
-
-
-def own_key(api_key: str | None) -> str:
-    """The key for a base URL of one's own; never a provider's, which a library would take from the environment."""
-    return api_key or os.environ.get("OPENOSCE_API_KEY") or "none"
-
-
-def one_line(text: object) -> str:
-    """One short line of what a library told, without any key."""
-    line = str(text)
-    for variable, value in os.environ.items():
-        if len(value) >= _SHORTEST_KEY and _HOLDS_KEY.search(variable.upper()):
-            line = line.replace(value, "***")
-    return _LOOKS_LIKE_KEY.sub("***", " ".join(line.split()))[:_SHOWN]
-
-
-def endpoint_error(name: str, status: int | None, told: object, retry_after: str | None = None) -> ProviderError:
-    """What a failed call means: for now, for this request, or for everybody."""
-    line = one_line(told)
-    message = f"{name}: {line}"
-    if any(sign in line for sign in _FILTERED):
-        return RefusedError(f"{name}: content filter: {line}")
-    if status is None:
-        return ProviderError(message)
-    if status in _BUSY:
-        return BusyError(message, _seconds(retry_after))
-    if status in _NO_ACCESS:
-        return AccessError(message)
-    return RefusedError(message) if 400 <= status < 500 and status != 408 else ProviderError(message)
-
-
-def _seconds(retry_after: str | None) -> float | None:
-    try:
-        return max(0.0, float(retry_after)) if retry_after else None
-    except ValueError:
-        return None
+from openosce.errors import AccessError, ProviderError, RefusedError, StudyError, UnreadableReplyError
+from openosce.models.bridge import SETTINGS, checked_settings, imported, own_key
+from openosce.models.chat_completions import TIMEOUT, wire_message
+from openosce.models.failures import endpoint_error, one_line
+from openosce.models.model import ModelSpec, Reply, Request
 
 
 class LiteLLMModel:
@@ -131,7 +48,7 @@ class LiteLLMModel:
         await self._litellm.close_litellm_async_clients()
 
     def _arguments(self, request: Request) -> dict[str, Any]:
-        arguments = {**self._fixed, "messages": [_message(message) for message in request.messages]}
+        arguments = {**self._fixed, "messages": [wire_message(message) for message in request.messages]}
         if request.schema is not None and self._takes_schema:
             schema = {"name": "reply", "strict": True, "schema": dict(request.schema)}
             arguments["response_format"] = {"type": "json_schema", "json_schema": schema}
@@ -189,11 +106,3 @@ def _check_provider(litellm: ModuleType, spec: ModelSpec, model: str) -> None:
     # Some providers can do without the variables listed for them (a role, a profile, a default URL); keys they need.
     if missing and all(variable.endswith("_API_KEY") for variable in missing):
         raise StudyError(f"{spec.name} needs a key: set {' or '.join(missing)} in the environment")
-
-
-def _message(message: ChatMessage) -> dict[str, Any]:
-    if not message.images:
-        return {"role": message.role, "content": message.content}
-    parts: list[dict[str, Any]] = [{"type": "text", "text": message.content}]
-    parts += [{"type": "image_url", "image_url": {"url": url}} for url in message.images]
-    return {"role": message.role, "content": parts}

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from openosce.errors import AccessError, ProviderError, RefusedError, StudyError, UnreadableReplyError
-from openosce.models.litellm_bridge import checked_settings, imported, one_line
+from openosce.models.bridge import checked_settings, imported
+from openosce.models.failures import one_line
 from openosce.models.model import ModelSpec, Reply, Request
 
 NAME = "local/smollm2-135m"

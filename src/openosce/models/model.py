@@ -4,7 +4,8 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from functools import cached_property
+from typing import Any, Literal, Protocol, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,15 @@ class Model(Protocol):
         ...
 
 
+@runtime_checkable
+class Closable(Protocol):
+    """A model that holds connections."""
+
+    async def close(self) -> None:
+        """Let go of them."""
+        ...
+
+
 @dataclass(frozen=True)
 class ModelSpec:
     """A model's name, `provider/name`, with the settings that change its replies."""
@@ -72,9 +82,17 @@ class ModelSpec:
         """What stands before the first `/`."""
         return self.name.partition("/")[0]
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """Base URL, model and settings as one text."""
+        return json.dumps([self.base_url, self.name, dict(self.settings)], sort_keys=True, ensure_ascii=False)
+
 
 def request_hash(spec: ModelSpec, request: Request) -> str:
     """A fingerprint of everything that decides a reply: base URL, model, settings, messages, schema."""
-    messages = [(message.role, message.content, message.images) for message in request.messages]
-    content = [spec.base_url, spec.name, dict(spec.settings), messages, request.schema]
-    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:32]
+    parts = [spec.fingerprint]
+    for message in request.messages:
+        parts += (message.role, str(len(message.content)), message.content, *message.images)
+    if request.schema is not None:
+        parts.append(json.dumps(request.schema, sort_keys=True))
+    return hashlib.blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

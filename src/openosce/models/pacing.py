@@ -8,8 +8,6 @@ the fewest calls open.
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 from openosce.errors import AccessError, BusyError, ProviderError, RefusedError, UnreadableReplyError
@@ -39,22 +37,8 @@ class Gate:
         self._usual: float | None = None
         self._shrunk = 0.0
 
-    @asynccontextmanager
-    async def place(self, role: str) -> AsyncIterator[None]:
-        """A place for one call of `role`."""
-        await self._enter(role)
-        started = time.monotonic()
-        try:
-            yield
-        except BusyError:
-            self._shrink(_SHRINK)
-            raise
-        else:
-            self._answered(time.monotonic() - started)
-        finally:
-            self._leave(role)
-
-    async def _enter(self, role: str) -> None:
+    async def enter(self, role: str) -> None:
+        """Wait for a place for one call of `role`."""
         if self._total < int(self.limit) and not any(self._waiting.values()):
             self._take(role)
             return
@@ -65,7 +49,7 @@ class Gate:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self._leave(role)
+                self.leave(role)
             else:
                 queue.remove(turn)
             raise
@@ -74,7 +58,8 @@ class Gate:
         self._open[role] = self._open.get(role, 0) + 1
         self._total += 1
 
-    def _leave(self, role: str) -> None:
+    def leave(self, role: str) -> None:
+        """Give a place back, to the waiting role that has the fewest calls open."""
         self._open[role] -= 1
         self._total -= 1
         while self._total < int(self.limit):
@@ -87,14 +72,18 @@ class Gate:
                 self._take(chosen)
                 turn.set_result(None)
 
-    def _answered(self, seconds: float) -> None:
-        """Grow by one place in as many answers as there are places; shrink if answers have become slow."""
+    def answered(self, seconds: float) -> None:
+        """Learn from an answer: grow by one place in as many answers as there are places, or shrink if it was slow."""
         self._recent = seconds if self._recent is None else 0.9 * self._recent + 0.1 * seconds
         self._usual = seconds if self._usual is None else 0.995 * self._usual + 0.005 * min(seconds, 2 * self._usual)
         if self._recent > _SLOW * self._usual:
             self._shrink(_SHRINK_SLOW)
         else:
             self.limit = min(float(self.most), self.limit + 1 / self.limit)
+
+    def refused(self) -> None:
+        """Learn that the endpoint is busy: shrink."""
+        self._shrink(_SHRINK)
 
     def _shrink(self, factor: float) -> None:
         # Many calls fail together when an endpoint is busy: they are one signal, not many.
@@ -130,15 +119,24 @@ class Lane:
     requests: Rate | None = None
     tokens: Rate | None = None
 
-    @asynccontextmanager
-    async def open(self, role: str, tokens: int) -> AsyncIterator[None]:
-        """Wait for the rates and for a place."""
+    async def call(self, model: Model, role: str, request: Request) -> Reply:
+        """Make one call when the rates allow it and there is a place."""
         if self.requests is not None:
             await self.requests.take(1)
         if self.tokens is not None:
-            await self.tokens.take(tokens)
-        async with self.gate.place(role), self.overall:
-            yield
+            await self.tokens.take(estimated_tokens(request))
+        await self.gate.enter(role)
+        try:
+            async with self.overall:
+                started = time.monotonic()
+                reply = await model.complete(request)
+                self.gate.answered(time.monotonic() - started)
+                return reply
+        except BusyError:
+            self.gate.refused()
+            raise
+        finally:
+            self.gate.leave(role)
 
 
 @dataclass(frozen=True)
@@ -152,15 +150,11 @@ class PacedModel:
     async def complete(self, request: Request) -> Reply:
         """Ask; after a failure that may pass, ask again, within limits."""
         try:
-            return await self._try(request)
+            return await self.lane.call(self.model, self.role, request)
         except (RefusedError, AccessError):
             raise
         except ProviderError as failure:
             return await self._try_again(request, failure)
-
-    async def _try(self, request: Request) -> Reply:
-        async with self.lane.open(self.role, estimated_tokens(request)):
-            return await self.model.complete(request)
 
     async def _try_again(self, request: Request, first: ProviderError) -> Reply:
         """The tries after the first; all of their errors are kept."""
@@ -185,7 +179,7 @@ class PacedModel:
                 with attempt:
                     if attempt.num == 1:
                         raise first
-                    reply = await self._try(request)
+                    reply = await self.lane.call(self.model, self.role, request)
         except ProviderError as last:
             last.failed_tries = tuple(str(failure) for failure in failures if failure is not last)
             raise

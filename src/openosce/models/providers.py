@@ -49,25 +49,29 @@ BUILTIN_MODELS: dict[str, Callable[[Path], Model]] = {
 """Models that need no network; both read their replies from a file."""
 
 
-def _litellm(spec: ModelSpec) -> Model:
+def _litellm(spec: ModelSpec, key: str | None) -> Model:
     from openosce.models.litellm_bridge import LiteLLMModel
 
-    return LiteLLMModel(spec)
+    return LiteLLMModel(spec, key)
 
 
-def _inspect(spec: ModelSpec) -> Model:
+def _inspect(spec: ModelSpec, key: str | None) -> Model:
     from openosce.models.inspect_bridge import InspectModel
 
-    return InspectModel(spec)
+    return InspectModel(spec, key)
 
 
-def _local(spec: ModelSpec) -> Model:
+def _local(spec: ModelSpec, key: str | None) -> Model:
     from openosce.models.local import LocalModel
 
     return LocalModel(spec)
 
 
-BRIDGES: dict[str, Callable[[ModelSpec], Model]] = {"litellm": _litellm, "inspect": _inspect, "local": _local}
+BRIDGES: dict[str, Callable[[ModelSpec, str | None], Model]] = {
+    "litellm": _litellm,
+    "inspect": _inspect,
+    "local": _local,
+}
 """Providers behind another library, which is an extra."""
 
 
@@ -88,7 +92,9 @@ def build_model(spec: ModelSpec, role: str, environment: Mapping[str, str] = os.
             raise StudyError(f'{spec.name} needs its replies: set file = "..." in the role\'s table')
         return BUILTIN_MODELS[spec.name](Path(file))
     if spec.provider in BRIDGES:
-        return BRIDGES[spec.provider](spec)
+        if spec.base_url is not None:
+            check_url(spec, spec.base_url)
+        return BRIDGES[spec.provider](spec, _own_key(role, environment))
     if spec.provider not in PRESETS and spec.base_url is None:
         known = ", ".join(("builtin", *PRESETS, *BRIDGES))
         raise StudyError(
@@ -120,6 +126,15 @@ def base_url(spec: ModelSpec, environment: Mapping[str, str] = os.environ) -> st
         url = environment["AZURE_OPENAI_ENDPOINT"].rstrip("/") + "/openai/v1"
     if url is None:
         raise StudyError(f"{spec.name} needs a base URL; set AZURE_OPENAI_ENDPOINT or --base-url")
+    return check_url(spec, url)
+
+
+def check_url(spec: ModelSpec, url: str) -> str:
+    """See that a base URL can be used, and written down.
+
+    Raises:
+        StudyError: It is no URL, or holds a password, which would end up in manifests.
+    """
     parts = urlsplit(url)
     if parts.username or parts.password or "@" in parts.netloc or parts.query:
         raise StudyError(
@@ -130,9 +145,14 @@ def base_url(spec: ModelSpec, environment: Mapping[str, str] = os.environ) -> st
     return url
 
 
+def _own_key(role: str, environment: Mapping[str, str]) -> str | None:
+    """The key that goes with a base URL of one's own."""
+    return environment.get(f"OPENOSCE_{role.upper()}_API_KEY") or environment.get("OPENOSCE_API_KEY")
+
+
 def _headers(spec: ModelSpec, role: str, environment: Mapping[str, str]) -> dict[str, str]:
     if spec.base_url is not None:
-        key = environment.get(f"OPENOSCE_{role.upper()}_API_KEY") or environment.get("OPENOSCE_API_KEY")
+        key = _own_key(role, environment)
         return {"Authorization": f"Bearer {key}"} if key else {}
     preset = PRESETS[spec.provider]
     key = environment.get(preset.key) if preset.key else None

@@ -10,7 +10,7 @@ TRIES = 3
 
 def chat(system: str, transcript: Transcript, speaker: str) -> tuple[ChatMessage, ...]:
     """The conversation as `speaker` sees it: its own words as the assistant's, all others' as the user's."""
-    turns = (ChatMessage("assistant" if m.speaker == speaker else "user", m.text) for m in transcript)
+    turns = [ChatMessage("assistant" if m.speaker == speaker else "user", m.text) for m in transcript]
     return (ChatMessage("system", system), *turns)
 
 

@@ -44,6 +44,7 @@ class ModelDoctor:
         self._model = model
         self._prompts = prompts
         self._part = part
+        self._system = prompts.render("doctor", specialty=part.specialty, objective=part.objective)
 
     async def speak(self, transcript: Transcript) -> str:
         """Ask the next question, or give the diagnosis."""
@@ -66,5 +67,4 @@ class ModelDoctor:
         return await ask(self._model, messages, f"answer/{question.arm}", DOCTOR)
 
     def _conversation(self, transcript: Transcript) -> tuple[ChatMessage, ...]:
-        system = self._prompts.render("doctor", specialty=self._part.specialty, objective=self._part.objective)
-        return chat(system, transcript, DOCTOR)
+        return chat(self._system, transcript, DOCTOR)

@@ -9,8 +9,7 @@ from openosce.benchmarks import Cast
 from openosce.cases import Case, doctor_part, patient_part
 from openosce.errors import StudyError
 from openosce.grading import LexiconGrader, ModelGrader, TrialKey
-from openosce.models import Gate, Lane, Model, ModelSpec, PacedModel, PromptPack, Rate
-from openosce.models.chat_completions import ChatCompletions
+from openosce.models import Closable, Gate, Lane, Model, ModelSpec, PacedModel, PromptPack, Rate
 from openosce.models.providers import build_model
 from openosce.roles import (
     Interviewer,
@@ -108,7 +107,7 @@ class Casting:
     async def close(self) -> None:
         """Close the connections of every model that has some."""
         for paced in self._models.values():
-            if isinstance(paced.model, ChatCompletions):
+            if isinstance(paced.model, Closable):
                 await paced.model.close()
 
 

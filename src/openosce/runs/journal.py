@@ -134,18 +134,19 @@ class JournaledModel:
 
 
 class PrefixMeter:
-    """How much of each prompt repeats the prefix of an earlier one, as a prefix cache of the endpoint could use it."""
+    """How much of each prompt repeats the start of an earlier one, as a prefix cache of the endpoint could use it."""
 
     def __init__(self) -> None:
         self._seen: set[int] = set()
 
     def share(self, model: str, messages: tuple[ChatMessage, ...]) -> float:
-        """The share of a prompt's characters, whole messages only, between 0 and 1."""
-        chain, repeated, total, known = hash(model), 0, 0, True
-        for message in messages:
-            chain = hash((chain, message.role, message.content))
-            known = known and chain in self._seen
-            total += len(message.content)
-            repeated += len(message.content) if known else 0
-            self._seen.add(chain)
-        return repeated / total if total else 0.0
+        """The share of a prompt's characters that an earlier prompt, or its first message, begins with; 0 to 1."""
+        texts = tuple([message.content for message in messages])
+        repeated = 0
+        for length in range(len(texts), 0, -1):
+            if hash((model, texts[:length])) in self._seen:
+                repeated = sum(map(len, texts[:length]))
+                break
+        self._seen.add(hash((model, texts)))
+        self._seen.add(hash((model, texts[:1])))
+        return repeated / (sum(map(len, texts)) or 1)

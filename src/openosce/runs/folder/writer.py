@@ -1,10 +1,10 @@
 """The one writer of a run."""
 
-import queue
 import sqlite3
 import threading
-import time
+from collections import deque
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -19,6 +19,8 @@ from openosce.runs.folder.schema import DATABASE, SCHEMA, SCHEMA_VERSION, check_
 
 _COMMIT_ROWS = 256
 _COMMIT_SECONDS = 0.1
+_CALL_FIELDS = tuple(field.name for field in fields(Call))
+_INSERT_CALL = f"INSERT INTO calls ({', '.join(_CALL_FIELDS)}) VALUES ({', '.join('?' * len(_CALL_FIELDS))})"
 
 
 class RunWriter:
@@ -44,7 +46,9 @@ class RunWriter:
         except BaseException:
             self._lock.release()
             raise
-        self._queue: queue.SimpleQueue[Trial | Call | Case | None] = queue.SimpleQueue()
+        # Appending wakes nobody: the thread looks for itself, ten times a second, and commits what it finds.
+        self._rows: deque[Trial | Call | Case] = deque()
+        self._closing = threading.Event()
         self._failure: Exception | None = None
         self._thread = threading.Thread(target=self._write_until_closed, name="run.db writer", daemon=True)
         self._thread.start()
@@ -74,7 +78,7 @@ class RunWriter:
             RunFolderError: An earlier row could not be written (a full disk, for instance).
         """
         self._raise_failure()
-        self._queue.put(row)
+        self._rows.append(row)
 
     def replay(self, address: str) -> tuple[str, str] | None:
         """The request hash and the reply of an answered call made before this process opened the run."""
@@ -93,7 +97,7 @@ class RunWriter:
 
     def close(self) -> None:
         """Write what is queued, and let go of the folder."""
-        self._queue.put(None)
+        self._closing.set()
         self._thread.join()
         self._connection.close()
         self._earlier.close()
@@ -113,22 +117,11 @@ class RunWriter:
             raise RunFolderError(f"run.db cannot be written: {self._failure}; the same command goes on from here")
 
     def _write_until_closed(self) -> None:
-        closed = False
-        while not closed:
-            row = self._queue.get()
-            rows = []
-            deadline = time.monotonic() + _COMMIT_SECONDS
-            while row is not None:
-                rows.append(row)
-                wait = deadline - time.monotonic()
-                if len(rows) == _COMMIT_ROWS or wait <= 0:
-                    break
-                try:
-                    row = self._queue.get(timeout=wait)
-                except queue.Empty:
-                    break
-            closed = row is None
-            self._commit(rows)
+        closing = False
+        while not closing:
+            closing = self._closing.wait(_COMMIT_SECONDS)
+            while self._rows:
+                self._commit([self._rows.popleft() for _ in range(min(_COMMIT_ROWS, len(self._rows)))])
 
     def _commit(self, rows: list[Trial | Call | Case]) -> None:
         if self._failure is not None:
@@ -160,9 +153,7 @@ def _insert(connection: sqlite3.Connection, row: Trial | Call | Case) -> None:
     if isinstance(row, Trial):
         _insert_trial(connection, row)
     elif isinstance(row, Call):
-        fields = vars(row)
-        sql = f"INSERT INTO calls ({', '.join(fields)}) VALUES ({', '.join('?' * len(fields))})"
-        connection.execute(sql, tuple(fields.values()))
+        connection.execute(_INSERT_CALL, tuple(vars(row).values()))
     else:
         values = (row.id, row.specialty, row.source, row.model_dump_json(exclude_defaults=True))
         connection.execute("INSERT OR IGNORE INTO cases (id, specialty, dataset, record) VALUES (?, ?, ?, ?)", values)
