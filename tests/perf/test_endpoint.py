@@ -13,14 +13,11 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
+from simulator import Simulator
 
 from openosce.models import load_prompts
 
-pytest.importorskip("aiohttp", reason="the endpoint simulator is served by aiohttp")
 PERF = Path(__file__).parents[2] / "perf"
-sys.path.insert(0, str(PERF))
-from simulator import Simulator  # noqa: E402
-
 PROMPTS = load_prompts(
     [resources.files("openosce.benchmarks.craft_md") / "prompts", resources.files("openosce.grading") / "prompts"]
 )
