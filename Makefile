@@ -8,6 +8,7 @@ help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 demo: $(VENV)/.core  ## run the twelve starter cases without a key: table and report in runs/demo
+	@rm -rf runs/demo
 	$(OSCE) run craft-md --doctor builtin/interviewer --patient builtin/record --grader builtin/lexicon \
 		--cases starter --trials 2 --out runs/demo
 

@@ -5,7 +5,7 @@ import json
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from importlib import metadata
+from importlib import metadata, resources
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ def build_manifest(study: Study, cases: Sequence[Case], prompts: PromptPack, pri
             },
             "settings": settings.model_dump(mode="json"),
             "prompts_hash": prompts.hash,
+            "rules_hash": _rules_hash(study),
         },
         "plan": {
             "doctors": [doctor.name for doctor in study.doctors],
@@ -58,6 +59,19 @@ def _cases_hash(cases: Sequence[Case]) -> str:
     digest = hashlib.sha256()
     for case in cases:
         digest.update(case.model_dump_json(exclude_defaults=True).encode() + b"\n")
+    return digest.hexdigest()[:16]
+
+
+def _rules_hash(study: Study) -> str | None:
+    """The code and data of the built-in roles: a run must not go on with other rules. None where models play all."""
+    names = [spec.name for spec in (*study.doctors, *study.roles.values())]
+    if not any(name.startswith("builtin/") for name in names):
+        return None
+    digest = hashlib.sha256((resources.files("openosce.cases") / "diseases.yaml").read_bytes())
+    for room in ("openosce.roles", "openosce.grading"):
+        for file in sorted(resources.files(room).iterdir(), key=lambda file: file.name):
+            if file.name.endswith((".py", ".yaml")):
+                digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 
 
