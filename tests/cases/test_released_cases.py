@@ -5,9 +5,10 @@ from collections import Counter
 import pytest
 from typer.testing import CliRunner
 
-from openosce.cases import read_cases
+from openosce.cases import read_cases, tidy
 from openosce.cases.checks import check_cases
 from openosce.cli import app
+from openosce.grading.options import named_options
 
 SPECIALTIES = {
     "Dermatology", "Hematology and Oncology", "Neurology", "Gastroenterology", "Pediatrics and Neonatology",
@@ -63,3 +64,10 @@ def test_the_command_checks_the_released_files(shared, path, n_cases):
     assert result.exit_code == 0
     assert result.stdout.startswith(f"{source}: {n_cases} cases\n")
     assert f"{n_cases}  can serve craft-md" in result.stdout
+
+
+def test_every_released_choice_is_read_back_as_itself_when_a_doctor_repeats_what_it_was_shown(shared):
+    for case in read_cases(shared / "data" / "craft-md" / "cases.csv"):
+        for index, choice in enumerate(case.choices):
+            assert "\n" not in tidy(choice)
+            assert named_options(tidy(choice), case.choices) == [index], case.id

@@ -3,6 +3,7 @@
 from openosce.cases.parts import DoctorPart, GraderPart, PatientPart, doctor_part, grader_part, patient_part
 from openosce.cases.readers import STARTER, read_cases
 from openosce.cases.record import Case, Diagnosis, Fact, Patient
+from openosce.cases.text import tidy
 
 __all__ = [
     "STARTER",
@@ -17,4 +18,5 @@ __all__ = [
     "grader_part",
     "patient_part",
     "read_cases",
+    "tidy",
 ]

@@ -8,6 +8,7 @@ from typing import Literal
 
 from openosce.cases.parts import patient_part
 from openosce.cases.record import Case
+from openosce.cases.text import tidy
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,10 @@ def _padding(case: Case) -> Iterator[Problem]:
 
 def _choices(case: Case) -> Iterator[Problem]:
     names = [choice.strip().casefold() for choice in case.choices]
+    broken = [choice for choice in case.choices if tidy(choice) != choice.strip()]
+    if broken:
+        message = f"a line break or a stray quote in {', '.join(map(repr, broken))}; doctors are shown it without"
+        yield Problem(case.id, "risky", "broken choice", message)
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         yield Problem(case.id, "wrong", "repeated choice", f"the same choice twice: {', '.join(map(repr, repeated))}")

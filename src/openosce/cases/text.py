@@ -81,6 +81,12 @@ def split_question(vignette: str) -> tuple[str, str | None]:
     return vignette, None
 
 
+def tidy(name: str) -> str:
+    """A choice or a diagnosis as a doctor is shown it: on one line, without a source's padding and stray quotes."""
+    line = " ".join(name.split())
+    return (line.replace('"', "").strip() if line.count('"') % 2 else line) or line
+
+
 def is_examination(sentence: str) -> bool:
     """Whether a sentence reports a physical examination, which a patient could not tell."""
     return bool(_EXAMINATION.search(sentence))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from openosce.cases import DoctorPart
+from openosce.cases import DoctorPart, tidy
 from openosce.encounters import DOCTOR, Participant, Transcript
 from openosce.models import ChatMessage, Model, PromptPack
 from openosce.roles.ask import ask, chat
@@ -56,7 +56,7 @@ class ModelDoctor:
         values = {
             "specialty": self._part.specialty,
             "question": question.question,
-            "choices": "\n".join(f"{LETTERS[i]}. {choice.strip()}" for i, choice in enumerate(question.choices)),
+            "choices": "\n".join(f"{LETTERS[i]}. {tidy(choice)}" for i, choice in enumerate(question.choices)),
         }
         if isinstance(question.told, str):
             prompt = self._prompts.render(f"answer_text_{kind}", told=question.told, **values)

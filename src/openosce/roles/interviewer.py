@@ -13,6 +13,7 @@ from importlib import resources
 
 import yaml
 
+from openosce.cases import tidy
 from openosce.encounters import DOCTOR, Message, Transcript
 from openosce.roles.doctor import Question
 from openosce.roles.illness_scripts import Findings, find_script, rank, script_names
@@ -52,7 +53,7 @@ class Interviewer:
         if not question.choices:
             name, why = self._best(question.told, script_names(), question.arm)
             return f"{why}{FINAL} {name}"
-        choices = [choice.strip() for choice in question.choices]
+        choices = [tidy(choice) for choice in question.choices]
         scripts = {script: choice for choice in choices if (script := find_script(choice))}
         if not scripts:
             chance = random.Random(f"{self._seed}|{question.arm}").choice(choices)
