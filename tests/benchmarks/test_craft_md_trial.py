@@ -85,7 +85,7 @@ def examine(
 
 
 def accuracy(answer: Answer) -> Score:
-    (score,) = (score for score in answer.scores if score.metric == "accuracy")
+    (score,) = (score for score in answer.scores if (score.metric, score.policy) == ("accuracy", "paper@1"))
     return score
 
 

@@ -12,6 +12,7 @@ from openosce.grading import (
     Score,
     Trial,
     TrialKey,
+    Verdict,
     find_policy,
     reason_for,
     score_answer,
@@ -24,8 +25,9 @@ class Unasked:
     """A grader that must not be asked."""
 
     name = "unasked"
+    is_rule = False
 
-    async def grade(self, answer, part, policy):
+    async def grade(self, answer, part, policy, repeat=0):
         raise AssertionError("asked to grade")
 
 
@@ -53,6 +55,33 @@ def test_a_multiple_choice_answer_is_scored_by_rule_except_where_the_policy_asks
     assert (scored.value, scored.grader, scored.policy) == (1.0, "options", "paper@1")
     graded = score(Answer("mcq", "Gout"), mcq=True, policy="preprint_2023").scores[0]
     assert (graded.value, graded.grader) == (1.0, "builtin/lexicon")
+
+
+def test_other_policies_are_scored_where_a_rule_can_and_a_model_is_not_asked_for_them():
+    by_rule = score(Answer("frq", "crystal arthritis")).scores
+    assert {s.policy for s in by_rule} == {str(policy) for policy in POLICIES.values()}
+    options = score(Answer("mcq", "Gout, not Mumps"), mcq=True, grader=Unasked()).scores
+    assert {s.policy: s.value for s in options} == {
+        "paper@1": 0.0,
+        "released@1": 0.0,
+        "strict@1": 0.0,
+        "as_published@1": 1.0,
+        "first_named@1": 1.0,
+    }
+
+    class Counted(Unasked):
+        asked = 0
+
+        async def grade(self, answer, part, policy, repeat=0):
+            self.asked += 1
+            return Verdict(float(repeat % 2), f"try {repeat}")
+
+    grader = Counted()
+    kept = asyncio.run(
+        score_answer(Answer("frq", "Gout"), mcq=False, part=PART, policy=POLICIES["paper"], grader=grader, repeats=3)
+    )
+    assert [(s.policy, s.value) for s in kept.scores] == [("paper@1", 0.0), ("paper@1", 1.0), ("paper@1", 0.0)]
+    assert grader.asked == 3
 
 
 def test_a_wrong_answer_is_a_zero_with_evidence():

@@ -71,7 +71,8 @@ def start(folder, its_study=None, **choice):
 
 def scores(folder):
     with RunReader(folder) as reader:
-        return [(row.key, row.arm, row.score.value) for row in reader.scores(ACCURACY)]
+        rows = reader.scores(ACCURACY)
+        return [(row.key, row.arm, row.score.value) for row in rows if row.score.policy == "paper@1"]
 
 
 def test_every_planned_trial_is_run_once_and_a_second_start_makes_no_call(tmp_path, doctor):

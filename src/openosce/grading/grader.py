@@ -5,7 +5,7 @@ from typing import Protocol
 from openosce.cases import GraderPart
 from openosce.errors import EncounterError
 from openosce.grading.options import Verdict, match_option
-from openosce.grading.policies import MatchPolicy
+from openosce.grading.policies import POLICIES, MatchPolicy
 from openosce.grading.record import ACCURACY, Answer, Missing, Score, reason_for
 
 
@@ -15,6 +15,11 @@ class Grader(Protocol):
     @property
     def name(self) -> str:
         """As written in the study."""
+        ...
+
+    @property
+    def is_rule(self) -> bool:
+        """Whether it costs no call and always decides alike."""
         ...
 
     async def grade(self, answer: str, part: GraderPart, policy: MatchPolicy, repeat: int = 0) -> Verdict:
@@ -36,21 +41,31 @@ async def score_answer(
 ) -> Answer:
     """Give an answer its accuracy scores, or the reason why there is none. A blank text is no answer.
 
-    A grader scores it `repeats` times, and every verdict is kept; a rule scores it once.
+    Under `policy`, a grader that is a model scores it `repeats` times, and every verdict is kept. Under every other
+    policy it is scored where a rule can do so, which costs nothing and shows how much the policy matters.
     """
-    by_rule = mcq and policy.mcq != "grader"
-    signed = OPTIONS if by_rule else grader.name
     if answer.text is None or not answer.text.strip():
+        signed = OPTIONS if _by_options(mcq, policy) else grader.name
         score = Score(ACCURACY, None, str(policy), signed, missing_reason=Missing.NO_ANSWER.value)
         return Answer(answer.arm, None, answer.missing_reason or Missing.EMPTY_REPLY.value, (*answer.scores, score))
-    text = answer.text
+    headline = [policy] * (1 if grader.is_rule or _by_options(mcq, policy) else repeats)
+    others = [other for other in POLICIES.values() if other != policy and (_by_options(mcq, other) or grader.is_rule)]
+    scores = [
+        await _score(answer.text, mcq, part, under, grader, repeat if under == policy else 0)
+        for repeat, under in enumerate([*headline, *others])
+    ]
+    return Answer(answer.arm, answer.text, None, (*answer.scores, *scores))
 
-    async def judge(repeat: int) -> Score:
-        try:
-            verdict = match_option(text, part, policy) if by_rule else await grader.grade(text, part, policy, repeat)
-        except EncounterError as failure:
-            return Score(ACCURACY, None, str(policy), signed, missing_reason=reason_for(failure))
-        return Score(ACCURACY, verdict.value, str(policy), signed, verdict.evidence)
 
-    scores = [await judge(repeat) for repeat in range(1 if by_rule else repeats)]
-    return Answer(answer.arm, text, None, (*answer.scores, *scores))
+def _by_options(mcq: bool, policy: MatchPolicy) -> bool:
+    return mcq and policy.mcq != "grader"
+
+
+async def _score(text: str, mcq: bool, part: GraderPart, policy: MatchPolicy, grader: Grader, repeat: int) -> Score:
+    by_options = _by_options(mcq, policy)
+    signed = OPTIONS if by_options else grader.name
+    try:
+        verdict = match_option(text, part, policy) if by_options else await grader.grade(text, part, policy, repeat)
+    except EncounterError as failure:
+        return Score(ACCURACY, None, str(policy), signed, missing_reason=reason_for(failure))
+    return Score(ACCURACY, verdict.value, str(policy), signed, verdict.evidence)

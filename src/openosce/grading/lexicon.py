@@ -31,6 +31,7 @@ class LexiconGrader:
     """Grades by looking names up."""
 
     name = "builtin/lexicon"
+    is_rule = True
 
     async def grade(self, answer: str, part: GraderPart, policy: MatchPolicy, repeat: int = 0) -> Verdict:
         """Decide by names; never fails, and always decides alike."""

@@ -25,6 +25,8 @@ _Read = TypeVar("_Read")
 class ModelGrader:
     """Grades with a language model; the same answer to the same reference is the same request."""
 
+    is_rule = False
+
     def __init__(self, name: str, model: Model, prompts: PromptPack) -> None:
         self.name = name
         self._model = model

@@ -100,9 +100,9 @@ class Casting:
             return kind.modelled(spec.name, journaled, self._prompts, place)
 
         roles = {role: fill(role, spec) for role, spec in self._study.roles.items()}
-        # A rule always decides alike: repeating it would tell nothing.
-        repeats = self._study.grader_repeats if ("grader", self._study.roles["grader"].name) in self._models else 1
-        return Cast(doctor=fill("doctor", self._doctors[key.doctor]), **roles, grader_repeats=repeats)
+        return Cast(
+            doctor=fill("doctor", self._doctors[key.doctor]), **roles, grader_repeats=self._study.grader_repeats
+        )
 
     async def close(self) -> None:
         """Close the connections of every model that has some."""
