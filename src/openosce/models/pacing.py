@@ -49,8 +49,8 @@ class Gate:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self.leave(role)
-            else:
+                self.leave(role)  # the place came at the same moment as the cancellation
+            elif turn in queue:
                 queue.remove(turn)
             raise
 
