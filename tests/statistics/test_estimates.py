@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from openosce.statistics import mean_over_cases, paired_difference
+from openosce.statistics import mean_over_cases, paired_difference, warns_about_small_counts
 
 RNG = np.random.default_rng(7)
 MARKS = RNG.integers(0, 2, (60, 5)).astype(float)
@@ -103,3 +103,26 @@ def test_trials_that_were_not_averaged_are_refused():
 def test_a_confidence_that_is_no_fraction_is_refused(confidence):
     with pytest.raises(ValueError, match="between 0 and 1"):
         mean_over_cases(A, confidence=confidence)
+
+
+@pytest.mark.parametrize(
+    ("mean", "n_cases", "warns"),
+    [(0.05, 99, True), (0.05, 100, False), (0.95, 30, True), (0.5, 9, True), (0.5, 10, False), (0, 5_000, True)],
+)
+def test_few_right_or_few_wrong_cases_are_warned_about(mean, n_cases, warns):
+    assert warns_about_small_counts(mean, n_cases) is warns
+
+
+def test_rare_errors_are_warned_about_as_rare_successes_are():
+    for n_cases in (5, 25, 100):
+        for right in range(n_cases + 1):
+            one, other = (warns_about_small_counts(k / n_cases, n_cases) for k in (right, n_cases - right))
+            assert one is other is (min(right, n_cases - right) < 5), (right, n_cases)
+
+
+def test_what_is_no_accuracy_is_not_warned_about_but_refused():
+    for bad in (-0.1, 1.1, float("nan")):
+        with pytest.raises(ValueError, match="accuracy between 0 and 1"):
+            warns_about_small_counts(bad, 10)
+    with pytest.raises(ValueError, match="number of cases"):
+        warns_about_small_counts(0.5, -1)

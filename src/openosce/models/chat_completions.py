@@ -16,7 +16,9 @@ TIMEOUT = 120.0
 LONGEST_REPLY = 16 * 2**20
 """Bytes of a response body at the most."""
 
-_SHOWN = 300
+_SHOWN = 10_000
+"""Bytes of a body that an error is told from. `one_line` cuts it once keys are out: a cut key could not be found."""
+_MOST_TOKENS = 2**53
 
 
 class ChatCompletions:
@@ -43,7 +45,8 @@ class ChatCompletions:
         if self._session is None:
             self._session = new_session(self._headers)
         try:
-            async with self._session.post(self._url, data=self._body(request)) as response:
+            # A redirect would take the key to another host.
+            async with self._session.post(self._url, data=self._body(request), allow_redirects=False) as response:
                 body = await _whole_body(response)
         except TimeoutError:
             raise ProviderError(f"{self._name}: no reply within {TIMEOUT:.0f} s") from None
@@ -52,7 +55,8 @@ class ChatCompletions:
         if len(body) > LONGEST_REPLY:
             raise UnreadableReplyError(f"{self._name}: a reply of more than {LONGEST_REPLY} bytes")
         if response.status != 200:
-            told = f"HTTP {response.status}: {_told(body)}"
+            moved = f"moved to {response.headers['Location']} " if "Location" in response.headers else ""
+            told = f"HTTP {response.status}: {moved}{_told(body)}"
             raise endpoint_error(self._name, response.status, told, response.headers.get("Retry-After"))
         return self._reply(body)
 
@@ -78,13 +82,13 @@ class ChatCompletions:
             cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens")
             reply = Reply(
                 text=text.encode("utf-8", "replace").decode(),  # a lone surrogate can be sent, and not be stored
-                finish_reason=choice.get("finish_reason"),
-                model_id=data.get("model"),
-                tokens_in=usage.get("prompt_tokens"),
-                tokens_cached=cached,
-                tokens_out=usage.get("completion_tokens"),
+                finish_reason=_name(choice.get("finish_reason")),
+                model_id=_name(data.get("model")),
+                tokens_in=_count(usage.get("prompt_tokens")),
+                tokens_cached=_count(cached),
+                tokens_out=_count(usage.get("completion_tokens")),
             )
-        except (ValueError, KeyError, IndexError, TypeError, AttributeError) as failure:
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as failure:
             shown = one_line(body[:_SHOWN].decode("utf-8", "replace"))
             raise UnreadableReplyError(
                 f"{self._name}: not a chat completion ({type(failure).__name__}): {shown!r}"
@@ -94,9 +98,20 @@ class ChatCompletions:
         return reply
 
 
+def _name(value: object) -> str | None:
+    """A name as an endpoint gives it; None where it is no text."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else None
+
+
+def _count(value: object) -> int | None:
+    """A count as an endpoint gives it; None where it can be none."""
+    return value if type(value) is int and 0 <= value < _MOST_TOKENS else None
+
+
 async def _whole_body(response: "aiohttp.ClientResponse") -> bytes:
     """A response's body, or somewhat more than the longest that is taken."""
-    if response.content_length is not None and response.content_length <= LONGEST_REPLY:
+    packed = "Content-Encoding" in response.headers  # its length does not tell how much comes out of it
+    if not packed and response.content_length is not None and response.content_length <= LONGEST_REPLY:
         return await response.read()
     body = b""
     while len(body) <= LONGEST_REPLY and (more := await response.content.read(2**20)):
@@ -127,10 +142,10 @@ def wire_message(message: ChatMessage) -> dict[str, Any]:
 
 def _told(body: bytes) -> str:
     """An error's code and text, in the shapes that endpoints use."""
-    text = body[:10_000].decode("utf-8", "replace")
+    text = body[:_SHOWN].decode("utf-8", "replace")
     try:
         error = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     if isinstance(error, list) and error:
         error = error[0]

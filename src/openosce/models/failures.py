@@ -6,7 +6,7 @@ import re
 from openosce.errors import AccessError, BusyError, ProviderError, RefusedError
 
 _BUSY = {429, 503, 529}
-_NO_ACCESS = {401, 402, 403, 404}
+_NO_ACCESS = {301, 302, 303, 307, 308, 401, 402, 403, 404}
 _FILTERED = ("content_filter", "content_policy_violation", "content management policy")
 _HOLDS_KEY = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
 _LOOKS_LIKE_KEY = re.compile(r"(?i)\bsk-[\w.*-]{6,}|\bbearer\s+\S+|\bkey=[^&\s]+|\bAIza[\w-]{20,}")
@@ -15,12 +15,14 @@ _SHOWN = 300
 
 
 def one_line(text: object) -> str:
-    """One short line of what an endpoint or a library told, without any key."""
+    """One short line of what an endpoint or a library told, without any key, and harmless to print and to store."""
     line = str(text)
     for variable, value in os.environ.items():
-        if len(value) >= _SHORTEST_KEY and _HOLDS_KEY.search(variable.upper()):
-            line = line.replace(value, "***")
-    return _LOOKS_LIKE_KEY.sub("***", " ".join(line.split()))[:_SHOWN]
+        key = value.strip()
+        if len(key) >= _SHORTEST_KEY and _HOLDS_KEY.search(variable.upper()):
+            line = line.replace(key, "***")
+    line = _LOOKS_LIKE_KEY.sub("***", " ".join(line.split()))[:_SHOWN]
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line)
 
 
 def endpoint_error(name: str, status: int | None, told: object, retry_after: str | None = None) -> ProviderError:

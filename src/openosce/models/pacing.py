@@ -6,6 +6,7 @@ the fewest calls open.
 """
 
 import asyncio
+import logging
 import time
 from collections import deque
 from dataclasses import dataclass, replace
@@ -22,6 +23,9 @@ FIRST_WAIT, LONGEST_WAIT, ALL_WAITS = 0.5, 30.0, 300.0
 _SHRINK, _SHRINK_SLOW = 0.7, 0.9
 _SLOW = 4.0
 """Recent latency over the usual one at which an endpoint counts as overloaded."""
+
+# stamina logs every new try; where nobody has set up logging, that would be a line on the terminal each.
+logging.getLogger("stamina").addHandler(logging.NullHandler())
 
 
 class Gate:
@@ -170,7 +174,9 @@ class PacedModel:
             if sum(isinstance(failure, UnreadableReplyError) for failure in failures) >= TRIES_UNREADABLE:
                 return False
             retry_after = error.retry_after if isinstance(error, BusyError) else None
-            return min(retry_after, LONGEST_WAIT) if retry_after is not None else True
+            return (
+                min(retry_after, LONGEST_WAIT) if retry_after else True
+            )  # no wait at all would spend all tries at once
 
         try:
             async for attempt in stamina.retry_context(

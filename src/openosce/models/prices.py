@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from importlib import resources
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from openosce.models.model import Reply
 class Price(BaseModel):
     """What one model costs, in US dollars for a million tokens."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     model: str
     input: float = Field(ge=0)
@@ -24,8 +25,7 @@ class Price(BaseModel):
     cached: float | None = Field(default=None, ge=0)
     """Of prompt tokens from the prefix cache; without it they cost what others cost."""
     source: str
-    looked_up: str
-    """When, as a date."""
+    looked_up: date
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,10 @@ def load_prices(own: Path | None = None) -> PriceBook:
 def _read(name: str, text: str) -> list[Price]:
     try:
         return TypeAdapter(list[Price]).validate_python(yaml.safe_load(text))
-    except yaml.YAMLError as failure:
-        raise StudyError(f"{name}: not valid YAML: {' '.join(str(failure).split())}") from None
     except ValidationError as failure:
         first = failure.errors(include_url=False)[0]
         place = ".".join(str(step) for step in first["loc"]) or "the file"
-        raise StudyError(f"{name}: {place}: {first['msg']}; expected lines with model, input, output, source") from None
+        needed = "expected lines with model, input, output, source, looked_up"
+        raise StudyError(f"{name}: {place}: {first['msg']}; {needed}") from None
+    except (yaml.YAMLError, ValueError) as failure:  # ValueError: a date that is none
+        raise StudyError(f"{name}: not valid YAML: {' '.join(str(failure).split())}") from None

@@ -111,7 +111,7 @@ def require_key(spec: ModelSpec, environment: Mapping[str, str] = os.environ) ->
         StudyError: It is missing; the message names its variable.
     """
     preset = PRESETS.get(spec.provider)
-    if preset and preset.key and spec.base_url is None and not environment.get(preset.key):
+    if preset and preset.key and spec.base_url is None and not _key(preset.key, environment):
         raise StudyError(f"{spec.name} needs a key: set {preset.key} in the environment")
 
 
@@ -135,19 +135,35 @@ def check_url(spec: ModelSpec, url: str) -> str:
     Raises:
         StudyError: It is no URL, or holds a password, which would end up in manifests.
     """
-    parts = urlsplit(url)
-    if parts.username or parts.password or "@" in parts.netloc or parts.query:
+    if "@" in url or "?" in url:
         raise StudyError(
             f"{spec.name}: the base URL holds a password or a query; give keys in OPENOSCE_API_KEY instead"
         )
-    if parts.scheme not in {"http", "https"} or not parts.netloc:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0 and url.isprintable()
+    except ValueError:  # half an IPv6 address, a port that is none
+        usable = False
+    if not usable:
         raise StudyError(f"{spec.name}: {url!r} is no base URL; expected http(s)://host[:port]/path")
     return url
 
 
+def _key(variable: str, environment: Mapping[str, str]) -> str | None:
+    """The key in a variable, without the line end that a file may have left behind it.
+
+    Raises:
+        StudyError: No header can hold it; the message does not tell it.
+    """
+    key = environment.get(variable, "").strip()
+    if not key.isprintable():
+        raise StudyError(f"{variable} holds a line end or a control character; set it to the key alone")
+    return key or None
+
+
 def _own_key(role: str, environment: Mapping[str, str]) -> str | None:
     """The key that goes with a base URL of one's own."""
-    return environment.get(f"OPENOSCE_{role.upper()}_API_KEY") or environment.get("OPENOSCE_API_KEY")
+    return _key(f"OPENOSCE_{role.upper()}_API_KEY", environment) or _key("OPENOSCE_API_KEY", environment)
 
 
 def _headers(spec: ModelSpec, role: str, environment: Mapping[str, str]) -> dict[str, str]:
@@ -155,7 +171,7 @@ def _headers(spec: ModelSpec, role: str, environment: Mapping[str, str]) -> dict
         key = _own_key(role, environment)
         return {"Authorization": f"Bearer {key}"} if key else {}
     preset = PRESETS[spec.provider]
-    key = environment.get(preset.key) if preset.key else None
-    if not key:
+    key = _key(preset.key, environment) if preset.key else None
+    if key is None:
         return {}
     return {preset.key_header: f"Bearer {key}" if preset.key_header == "Authorization" else key}

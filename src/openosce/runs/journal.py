@@ -50,6 +50,7 @@ class Journal:
         self._budget = Budget(limits, *writer.spent())
         self._prefixes = PrefixMeter()
         self._shared: dict[str, asyncio.Future[Reply]] = {}
+        self._stopped: str | None = None
 
     async def ask(self, model: Model, role: str, spec: ModelSpec, address: str, request: Request) -> Reply:
         """Replay the reply of this address, or ask for it and write it down.
@@ -65,6 +66,8 @@ class Journal:
             if earlier[0] != asked:
                 raise RunFolderError(f"the journal holds another request at {address}; the run cannot go on from it")
             return Reply(earlier[1])
+        if self._stopped is not None:
+            raise RunStopped(self._stopped)
         self._budget.open_call()
         repeated = self._prefixes.share(spec.name, request.messages)
         started, dollars = time.perf_counter(), None
@@ -74,7 +77,8 @@ class Journal:
         except ProviderError as failure:
             self._note_failures(address, asked, role, (*failure.failed_tries, str(failure)))
             if isinstance(failure, AccessError):
-                raise RunStopped(str(failure)) from None
+                self._stopped = str(failure)  # nobody asks anything more: the run would only end later
+                raise RunStopped(self._stopped) from None
             raise
         finally:
             self._budget.close_call(dollars)

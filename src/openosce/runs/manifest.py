@@ -105,11 +105,22 @@ def claim_folder(folder: Path, manifest: Mapping[str, Any], study_text: str) -> 
     """
     path = folder / MANIFEST
     if path.is_file():
-        _same_study(folder, json.loads(path.read_text(encoding="utf-8")), manifest)
+        _same_study(folder, _earlier(path), manifest)
         return True
     write_whole(folder / STUDY, study_text)
     write_whole(path, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
     return False
+
+
+def _earlier(path: Path) -> dict[str, Any]:
+    """The manifest of an earlier start."""
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as failure:
+        raise RunFolderError(f"{path}: cannot be read: {failure}") from None
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("study"), dict):
+        raise RunFolderError(f"{path}: is no manifest of a run")
+    return manifest
 
 
 def note_models(folder: Path) -> None:
@@ -132,7 +143,9 @@ def refuse_foreign_folder(folder: Path) -> None:
         raise RunFolderError(f"{folder}: is a file; give a folder for the run")
     if (folder / MANIFEST).is_file() or not folder.is_dir():
         return
-    foreign = sorted(entry.name for entry in folder.iterdir() if entry.name not in {".lock", STUDY})
+    # What a first start leaves when it is killed, or finds the disk full, before the manifest is there.
+    begun = {".lock", STUDY, *(_half_written(Path(name)).name for name in (STUDY, MANIFEST))}
+    foreign = sorted(entry.name for entry in folder.iterdir() if entry.name not in begun)
     if foreign:
         lost = " (a run.db without its manifest)" if DATABASE in foreign else ""
         raise RunFolderError(f"{folder}: is not empty and no run{lost}; it holds {foreign[0]!r}; choose another --out")
@@ -158,8 +171,13 @@ def _flat(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
         yield place, value
 
 
+def _half_written(path: Path) -> Path:
+    """Where a file stands until it is whole."""
+    return path.with_name(f"{path.name}.tmp")
+
+
 def write_whole(path: Path, text: str) -> None:
     """Write a file so that it is there whole or not at all."""
-    temporary = path.with_name(f"{path.name}.tmp")
+    temporary = _half_written(path)
     temporary.write_text(text, encoding="utf-8")
     temporary.replace(path)

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from openosce.statistics.checks import NO_CASES, NO_COMMON_CASES, finite_vector, no_interval, percent, same_cases
+
 PAIRED_T = "paired t over cases"
 
-_NO_CASES = "no case has a valid answer"
-_NO_COMMON_CASES = "no case has a valid answer on both sides"
-_ONE_CASE = "one case alone gives no interval"
+SMALL_COUNT = 5
+"""Below it the t interval misses far more often than it says; the simulation of docs/intervals.md led to it."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +58,13 @@ def mean_over_cases(values: ArrayLike, *, confidence: float = 0.95) -> Estimate:
 
     Source: CRAFT-MD 2025 (Nature Medicine), Supplementary Table 1, reproduced with this formula.
     """
-    array = _finite(values)
-    method = f"{_percent(confidence)} t interval over case means"
+    array = finite_vector(values)
+    method = f"{percent(confidence)} t interval over case means"
     n = len(array)
     if n == 0:
-        return Estimate(None, None, None, 0, method, _NO_CASES)
+        return Estimate(None, None, None, 0, method, NO_CASES)
     mean = float(array.mean())
-    reason = _no_interval(array)
+    reason = no_interval(array)
     if reason is not None:
         return Estimate(mean, None, None, n, method, reason)
     half = _half_width(array, confidence)
@@ -87,46 +88,41 @@ def paired_difference(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.95) -
 
     Source: Student (1908); pairing by question as in Miller (2024), arXiv:2411.00640.
     """
-    first, second = _finite(a), _finite(b)
-    _percent(confidence)
-    if len(first) != len(second):
-        raise ValueError(f"a paired comparison needs the same cases: A has {len(first)}, B has {len(second)}")
+    first, second = finite_vector(a), finite_vector(b)
+    percent(confidence)
+    same_cases(first, second)
     array = first - second
     n = len(array)
     if n == 0:
-        return Difference(None, None, None, None, 0, PAIRED_T, _NO_COMMON_CASES)
+        return Difference(None, None, None, None, 0, PAIRED_T, NO_COMMON_CASES)
     mean = float(array.mean())
-    reason = _no_interval(array, "difference")
+    reason = no_interval(array, "difference")
     if reason is not None:
         return Difference(mean, None, None, None, n, PAIRED_T, reason)
     half = _half_width(array, confidence)
     return Difference(mean, mean - half, mean + half, _p_of_zero_mean(array), n, PAIRED_T)
 
 
-def _finite(values: ArrayLike) -> NDArray[np.float64]:
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 1:
-        raise ValueError(f"expected one value a case, shape (n_cases,), got shape {array.shape}")
-    n_bad = int((~np.isfinite(array)).sum())
-    if n_bad:
-        raise ValueError(f"{n_bad} of {len(array)} values are NaN or infinite; leave cases without a value out first")
-    return array
+def warns_about_small_counts(mean: float, n_cases: int) -> bool:
+    """Whether an accuracy is too close to 0 or 1, for its number of cases, to trust its interval.
 
+    n·min(p, 1 - p) < 5: so few cases' worth of the rarer outcome leave the mean skewed and its spread badly known, and
+    both the t interval and the bootstrap miss the truth more often than they say.
 
-def _percent(confidence: float) -> str:
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must be a fraction between 0 and 1, got {confidence}")
-    return f"{100 * confidence:g}%"
+    Args:
+        mean: The accuracy p, in [0, 1].
+        n_cases: The cases n that it is over.
 
+    Raises:
+        ValueError: `mean` is no accuracy, or `n_cases` is negative.
 
-def _no_interval(array: NDArray[np.float64], what: str = "value") -> str | None:
-    """Why there is no t interval, or None where there is one."""
-    if len(array) == 1:
-        return _ONE_CASE
-    # 0.8 - 0.6 and 0.6 - 0.4 differ in the last bit: without the tolerance that bit would pass for variance.
-    if np.ptp(array) <= 1e-12 * max(1.0, float(np.abs(array).max())):
-        return f"all {len(array)} cases have the same {what}, so the t interval has no width to offer"
-    return None
+    Source: the simulation of perf/coverage.py, shown in docs/intervals.md.
+    """
+    if not 0 <= mean <= 1:
+        raise ValueError(f"expected an accuracy between 0 and 1, got {mean}")
+    if n_cases < 0:
+        raise ValueError(f"expected a number of cases, 0 or more, got {n_cases}")
+    return n_cases * min(mean, 1 - mean) < SMALL_COUNT - 1e-9  # 25 · (1 - 0.8) is 5 but for its last bit
 
 
 def _standard_error(array: NDArray[np.float64]) -> float:

@@ -11,8 +11,26 @@ from openosce.cases import Case
 from openosce.encounters import Encounter, EndReason, Message
 from openosce.errors import RunFolderError
 from openosce.grading.record import Answer, Score, Trial, TrialKey, may_be_closed
-from openosce.runs.folder.records import CallSums, CaseRow, ScoreRow
+from openosce.runs.folder.records import CallSums, CaseRow, Judge, ScoreRow
 from openosce.runs.folder.schema import DATABASE, MANIFEST, check_version
+
+_TRIAL = "e.doctor, e.condition, e.case_id, e.trial"
+# CROSS JOIN keeps the order of the tables as written: rows then come in that order without being sorted first.
+_OF_ANSWER = "FROM answers a CROSS JOIN encounters e ON e.id = a.encounter_id"
+_JOINED = {
+    "cases": "SELECT id AS case_id, specialty, dataset, record FROM cases ORDER BY rowid",
+    "encounters": f"SELECT {_TRIAL}, ended, error FROM encounters e ORDER BY id",
+    "messages": f"""SELECT {_TRIAL}, n, speaker, listener, text, call_id
+                    FROM encounters e CROSS JOIN messages m ON m.encounter_id = e.id ORDER BY e.id, n""",
+    "answers": f"SELECT {_TRIAL}, arm, text, missing_reason {_OF_ANSWER} ORDER BY a.id",
+    "scores": f"""SELECT {_TRIAL}, arm, metric, value, policy, grader, evidence, s.missing_reason
+                  {_OF_ANSWER} CROSS JOIN scores s ON s.answer_id = a.id ORDER BY a.id, s.rowid""",
+    "ratings": f"""SELECT {_TRIAL}, arm, rater, item, value, note, r.missing_reason
+                   FROM ratings r LEFT JOIN answers a ON a.id = r.answer_id
+                   LEFT JOIN encounters e ON e.id = COALESCE(r.encounter_id, a.encounter_id) ORDER BY r.rowid""",
+    "calls": """SELECT id, address, request_hash, role, reply, model_id, tokens_in, tokens_cached, tokens_out,
+                       dollars, ms, repeated, error FROM calls ORDER BY id""",
+}
 
 
 class RunReader:
@@ -45,6 +63,12 @@ class RunReader:
         with self._reading():
             return self._connection.execute(sql, values).fetchall()
 
+    def _stream(self, sql: str, values: tuple[object, ...] = ()) -> Iterator[tuple[Any, ...]]:
+        with self._reading():
+            cursor = self._connection.execute(sql, values)
+            # Not from the cursor itself: left before its end, it would be closed after its connection, and complain.
+            yield from iter(cursor.fetchone, None)
+
     def __enter__(self) -> Self:
         return self
 
@@ -68,8 +92,46 @@ class RunReader:
                         s.missing_reason, a.missing_reason
                  FROM scores s JOIN answers a ON a.id = s.answer_id JOIN encounters e ON e.id = a.encounter_id
                  WHERE metric = ? ORDER BY e.id, a.id, s.rowid"""
-        for row in self._rows(sql, (metric,)):
+        for row in self._stream(sql, (metric,)):
             yield ScoreRow(TrialKey(*row[:4]), row[4], Score(*row[5:11]), row[11])
+
+    def case_records(self) -> Iterator[tuple[str, str]]:
+        """Every planned case's id, and its record as JSON."""
+        return ((case_id, record) for case_id, record in self._stream("SELECT id, record FROM cases ORDER BY rowid"))
+
+    def to_grade(self, metric: str, judge: Judge) -> Iterator[tuple[TrialKey, Answer]]:
+        """The answers, scores left out, of which this judge's verdict is not there, or may still be had."""
+        sql = f"""SELECT {_TRIAL}, arm, text, a.missing_reason, COUNT(s.rowid), COUNT(s.value), MAX(s.missing_reason)
+                  {_OF_ANSWER} LEFT JOIN scores s ON s.answer_id = a.id AND {_of_judge(judge)} AND metric = ?
+                  GROUP BY a.id ORDER BY a.id"""
+        for *key, arm, text, missing, n_scores, n_values, reason in self._stream(sql, (*_values(judge), metric)):
+            if n_scores == 0 or (n_values == 0 and may_be_closed(reason)):
+                yield TrialKey(*key), Answer(arm, text, missing)
+
+    def verdicts(self, metric: str, old: Judge, new: Judge) -> Iterator[tuple[str, float | None, float | None]]:
+        """Of every answer its arm, and the mean of each judge's verdicts on it; None where there is none."""
+        sql = f"""SELECT arm, AVG(CASE WHEN {_of_judge(old)} THEN value END),
+                         AVG(CASE WHEN {_of_judge(new)} THEN value END)
+                  FROM answers a LEFT JOIN scores s ON s.answer_id = a.id AND metric = ?
+                  GROUP BY a.id ORDER BY a.id"""
+        rows = self._stream(sql, (*_values(old), *_values(new), metric))
+        return ((arm, of_old, of_new) for arm, of_old, of_new in rows)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Everything that is read inside shows the run at one moment, though it may be written to meanwhile."""
+        with self._reading():
+            self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.rollback()
+
+    def joined(self, table: str) -> tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]:
+        """The columns and the rows of a table, doctor, condition, case, trial and arm in the place of internal ids."""
+        with self._reading():
+            cursor = self._connection.execute(f"SELECT * FROM ({_JOINED[table]}) LIMIT 0")
+        return tuple(column[0] for column in cursor.description), self._stream(_JOINED[table])
 
     def endings(self) -> list[tuple[str, str, str, int]]:
         """Doctor, condition, why encounters ended, and how many."""
@@ -113,13 +175,21 @@ class RunReader:
             for row in self._rows("SELECT id, doctor, condition, case_id, trial, ended FROM encounters")
         }
         gaps = {row[0] for row in self._rows("SELECT id, ended FROM encounters") if may_be_closed(row[1])}
-        sql = """SELECT a.encounter_id, a.missing_reason, s.missing_reason
+        sql = """SELECT a.encounter_id, a.missing_reason, s.missing_reason, s.grader, s.policy
                  FROM answers a LEFT JOIN scores s ON s.answer_id = a.id
                  WHERE a.missing_reason IS NOT NULL OR s.missing_reason IS NOT NULL"""
-        for encounter_id, *reasons in self._rows(sql):
+        regraded = self._regraded()
+        for encounter_id, answer_reason, score_reason, *judged in self._rows(sql):
+            # What a later grading could not decide is no gap of the trial.
+            reasons = (answer_reason, None if tuple(judged) in regraded else score_reason)
             if any(may_be_closed(reason) for reason in reasons):
                 gaps.add(encounter_id)
         return {key for encounter_id, key in keys.items() if encounter_id not in gaps}
+
+    def _regraded(self) -> set[tuple[Any, Any]]:
+        """Grader and policy of every later grading that the manifest notes."""
+        noted = [entry for entry in self.manifest.get("regraded", ()) if isinstance(entry, dict)]
+        return {(entry.get("grader"), entry.get("policy")) for entry in noted}
 
     def trials(self, case_id: str, doctor: str | None = None, trial: int | None = None) -> list[Trial]:
         """The trials of one case, whole: transcripts, answers, scores."""
@@ -145,6 +215,15 @@ class RunReader:
             )
             answers.append(Answer(arm, text, reason, tuple(Score(*row) for row in scores)))
         return Trial(key, encounter, tuple(answers))
+
+
+def _of_judge(judge: Judge) -> str:
+    """A condition on scores; `_values` are its values."""
+    return f"policy = ? AND grader IN ({', '.join('?' * len(judge.graders))})"
+
+
+def _values(judge: Judge) -> tuple[str, ...]:
+    return (judge.policy, *judge.graders)
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:

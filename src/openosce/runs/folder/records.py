@@ -52,6 +52,24 @@ class ScoreRow:
 
 
 @dataclass(frozen=True)
+class AddedScores:
+    """Scores that a later grading adds to an answer that is stored; they go in together."""
+
+    key: TrialKey
+    arm: str
+    scores: tuple[Score, ...]
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Whose verdicts: those of these graders under one policy."""
+
+    policy: str
+    """`name@version`."""
+    graders: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class CallSums:
     """What one role's calls came to."""
 

@@ -1,9 +1,10 @@
 """The one writer of a run."""
 
+import json
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
@@ -13,14 +14,17 @@ import filelock
 
 from openosce.cases import Case
 from openosce.errors import RunFolderError
-from openosce.grading.record import Trial, TrialKey
-from openosce.runs.folder.records import Call, call_address
+from openosce.grading.record import Score, Trial, TrialKey
+from openosce.runs.folder.records import AddedScores, Call, call_address
 from openosce.runs.folder.schema import DATABASE, SCHEMA, SCHEMA_VERSION, check_version
 
 _COMMIT_ROWS = 256
 _COMMIT_SECONDS = 0.1
 _CALL_FIELDS = tuple(field.name for field in fields(Call))
 _INSERT_CALL = f"INSERT INTO calls ({', '.join(_CALL_FIELDS)}) VALUES ({', '.join('?' * len(_CALL_FIELDS))})"
+
+Row = Trial | Call | Case | AddedScores
+"""What can be written."""
 
 
 class RunWriter:
@@ -47,7 +51,7 @@ class RunWriter:
             self._lock.release()
             raise
         # Appending wakes nobody: the thread looks for itself, ten times a second, and commits what it finds.
-        self._rows: deque[Trial | Call | Case] = deque()
+        self._rows: deque[Row] = deque()
         self._closing = threading.Event()
         self._failure: Exception | None = None
         self._thread = threading.Thread(target=self._write_until_closed, name="run.db writer", daemon=True)
@@ -71,7 +75,7 @@ class RunWriter:
             raise RunFolderError(f"{path}: cannot be written: {failure}") from None
         check_version(path, version or SCHEMA_VERSION)
 
-    def write(self, row: Trial | Call | Case) -> None:
+    def write(self, row: Row) -> None:
         """Queue a row; it is on disk within a tenth of a second, whole or not at all.
 
         Raises:
@@ -123,7 +127,7 @@ class RunWriter:
             while self._rows:
                 self._commit([self._rows.popleft() for _ in range(min(_COMMIT_ROWS, len(self._rows)))])
 
-    def _commit(self, rows: list[Trial | Call | Case]) -> None:
+    def _commit(self, rows: list[Row]) -> None:
         if self._failure is not None:
             return
         try:
@@ -131,7 +135,7 @@ class RunWriter:
             for row in rows:
                 _insert(self._connection, row)
             self._connection.execute("COMMIT")
-        except (sqlite3.Error, ValueError) as failure:  # ValueError: text that is not Unicode
+        except Exception as failure:  # no disk, no Unicode, scores of an unknown answer: the run has to hear of it
             self._failure = failure
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
@@ -149,11 +153,13 @@ def _lock(folder: Path) -> filelock.FileLock:
     return lock
 
 
-def _insert(connection: sqlite3.Connection, row: Trial | Call | Case) -> None:
+def _insert(connection: sqlite3.Connection, row: Row) -> None:
     if isinstance(row, Trial):
         _insert_trial(connection, row)
     elif isinstance(row, Call):
         connection.execute(_INSERT_CALL, tuple(vars(row).values()))
+    elif isinstance(row, AddedScores):
+        _add_scores(connection, row)
     else:
         values = (row.id, row.specialty, row.source, row.model_dump_json(exclude_defaults=True))
         connection.execute("INSERT OR IGNORE INTO cases (id, specialty, dataset, record) VALUES (?, ?, ?, ?)", values)
@@ -168,26 +174,50 @@ def _insert_trial(connection: sqlite3.Connection, trial: Trial) -> None:
         "INSERT INTO encounters (doctor, condition, case_id, trial, ended, error) VALUES (?, ?, ?, ?, ?, ?)",
         (*key, encounter.ended.value, encounter.error),
     ).lastrowid
+    calls = _calls_of_talk(connection, trial.key)
     connection.executemany(
-        "INSERT INTO messages (encounter_id, n, speaker, listener, text, call_id) VALUES (?, ?, ?, ?, ?, "
-        "(SELECT MAX(id) FROM calls WHERE address IN (?, ?, ?) AND error IS NULL))",
-        [
-            (encounter_id, n, m.speaker, m.listener, m.text, *_addresses(trial.key, n))
-            for n, m in enumerate(encounter.transcript)
-        ],
+        "INSERT INTO messages (encounter_id, n, speaker, listener, text, call_id) VALUES (?, ?, ?, ?, ?, ?)",
+        [(encounter_id, n, m.speaker, m.listener, m.text, calls.get(n)) for n, m in enumerate(encounter.transcript)],
     )
     for answer in trial.answers:
         answer_id = connection.execute(
             "INSERT INTO answers (encounter_id, arm, text, missing_reason) VALUES (?, ?, ?, ?)",
             (encounter_id, answer.arm, answer.text, answer.missing_reason),
         ).lastrowid
-        connection.executemany(
-            "INSERT INTO scores (answer_id, metric, value, policy, grader, evidence, missing_reason) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            [(answer_id, s.metric, s.value, s.policy, s.grader, s.evidence, s.missing_reason) for s in answer.scores],
-        )
+        _insert_scores(connection, answer_id, answer.scores)
 
 
-def _addresses(key: TrialKey, n: int) -> list[str]:
-    """Where the call behind message `n` can stand: an empty reply is asked for again, twice at the most."""
-    return [call_address(key, f"talk/{n}", repeat) for repeat in range(3)]
+def _insert_scores(connection: sqlite3.Connection, answer_id: int | None, scores: Iterable[Score]) -> None:
+    connection.executemany(
+        "INSERT INTO scores (answer_id, metric, value, policy, grader, evidence, missing_reason) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [(answer_id, s.metric, s.value, s.policy, s.grader, s.evidence, s.missing_reason) for s in scores],
+    )
+
+
+def _add_scores(connection: sqlite3.Connection, added: AddedScores) -> None:
+    """Add scores beside the earlier ones; they take the place of the gaps that the same grading left before."""
+    place = (added.key.doctor, added.key.condition, added.key.case_id, added.key.trial, added.arm)
+    found: tuple[int] | None = connection.execute(
+        "SELECT a.id FROM answers a JOIN encounters e ON e.id = a.encounter_id "
+        "WHERE (doctor, condition, case_id, trial, arm) = (?, ?, ?, ?, ?)",
+        place,
+    ).fetchone()
+    if found is None:
+        raise ValueError(f"scores of an answer that is not there: {place}")
+    connection.executemany(
+        "DELETE FROM scores WHERE (answer_id, metric, policy, grader) = (?, ?, ?, ?) AND value IS NULL",
+        {(*found, score.metric, score.policy, score.grader) for score in added.scores},
+    )
+    _insert_scores(connection, found[0], added.scores)
+
+
+def _calls_of_talk(connection: sqlite3.Connection, key: TrialKey) -> dict[int, int]:
+    """By message, the call it came from: the last one, where an empty reply was asked for again."""
+    first = call_address(key, "talk/").rpartition('"')[0]
+    # One walk along the index: to look up every message by itself costs more than to store it.
+    rows = connection.execute(
+        "SELECT address, id FROM calls WHERE address > ? AND address < ? AND error IS NULL ORDER BY id",
+        (first, first + ":"),  # the colon follows the digits
+    )
+    return {int(json.loads(address)[4].removeprefix("talk/")): call_id for address, call_id in rows}

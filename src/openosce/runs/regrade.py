@@ -1,0 +1,295 @@
+"""Regrading: another grader, or another policy, decides on the stored answers. Conversations are not touched.
+
+New scores stand beside the old ones. Calls go through the journal: what was graded stays graded, a grading that stopped
+goes on, and a question that the run's grader has answered before is not asked again.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from openosce.benchmarks.craft_md.arms import is_mcq
+from openosce.cases import GraderPart, grader_part
+from openosce.errors import InputError, RunFolderError, RunStopped
+from openosce.grading import ACCURACY, Answer, LexiconGrader, ModelGrader, TrialKey, find_policy, score_answer
+from openosce.grading.grader import OPTIONS, Grader
+from openosce.grading.policies import MatchPolicy
+from openosce.models import Closable, Model, ModelSpec, PacedModel, PromptPack, load_prices, load_prompts
+from openosce.models.providers import require_key
+from openosce.runs.cast import Lanes, build_role_model
+from openosce.runs.folder import MANIFEST, RunReader, RunWriter
+from openosce.runs.folder.records import AddedScores, Judge
+from openosce.runs.journal import Journal, JournaledModel
+from openosce.runs.manifest import write_whole
+from openosce.runs.study import Limits, to_study
+
+OnGraded = Callable[[AddedScores], None]
+
+
+@dataclass(frozen=True)
+class Headline:
+    """How the run itself graded, as its manifest tells."""
+
+    judge: Judge
+    grader: Mapping[str, Any]
+    """The grader's name (`grader`), base URL and settings, as notes of later gradings hold them."""
+    prompts_hash: str | None
+    repeats: int
+    """How often a grader that is a model decides on one answer."""
+    arms: tuple[str, ...]
+    benchmark: str
+
+
+@dataclass(frozen=True)
+class PreparedGrading:
+    """A grading with everything read and looked up: nothing is left that could be unusable input."""
+
+    folder: Path
+    spec: ModelSpec
+    policy: MatchPolicy
+    model: Model | None
+    """None for a grader that is a rule."""
+    prompts: PromptPack
+    limits: Limits
+    own: Headline
+
+    @property
+    def judge(self) -> Judge:
+        """Whose verdicts are to be there in the end."""
+        return Judge(str(self.policy), (self.spec.name, OPTIONS))
+
+    @property
+    def is_own(self) -> bool:
+        """Whether this is the grading that the run's headline rests on."""
+        return self.judge == self.own.judge
+
+    @property
+    def arms_decided_anew(self) -> tuple[str, ...]:
+        """The arms in which these verdicts can differ from the run's own: not those that one rule decides for both."""
+        if self.is_own:
+            return ()
+        by_rule = self.judge.policy == self.own.judge.policy and self.policy.mcq != "grader"
+        return tuple(arm for arm in self.own.arms if not (by_rule and is_mcq(arm)))
+
+    @property
+    def prompts_hash(self) -> str | None:
+        """The hash of the prompts; None for a rule, which reads none."""
+        return None if self.model is None else self.prompts.hash
+
+
+def prepare_grading(
+    folder: Path,
+    *,
+    grader: str | None = None,
+    policy: str | None = None,
+    base_url: str | None = None,
+    in_flight: int = 50,
+    own_prompts: Path | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> PreparedGrading:
+    """Read what the run says of itself, and look up grader, policy and prompts. Writes nothing.
+
+    Args:
+        folder: The run folder.
+        grader: The grader, `provider/name` or a built-in one; the run's own where it is None. The run's own keeps its
+            base URL and settings, unless others are given.
+        policy: The match policy by name; the run's own where it is None.
+        base_url: The grader's endpoint.
+        in_flight: Calls open at once.
+        own_prompts: A folder of templates that replace ours.
+        settings: The grader's settings (temperature, max_tokens, ...).
+
+    Raises:
+        InputError: Anything that cannot be used.
+    """
+    with RunReader(folder) as reader:
+        own = _headline(reader)
+    role = {"model": grader, "base_url": base_url, **(settings or {})}
+    if grader in (None, own.grader["grader"]):
+        role = {**own.grader["settings"], **role, "model": own.grader["grader"]}
+        role["base_url"] = base_url or own.grader["base_url"]
+    role = {key: value for key, value in role.items() if value is not None}
+    tables = {"study": {"benchmark": own.benchmark}, "roles": {"grader": role}, "limits": {"in_flight": in_flight}}
+    study = to_study(tables)
+    spec = study.roles["grader"]
+    return PreparedGrading(
+        folder,
+        spec,
+        find_policy(policy or own.judge.policy.partition("@")[0]),
+        build_role_model("grader", spec),
+        load_prompts(study.benchmark.prompts, own_prompts),
+        study.limits,
+        own,
+    )
+
+
+def _headline(reader: RunReader) -> Headline:
+    try:
+        study, plan = reader.manifest["study"], reader.manifest["plan"]
+        grader = study["roles"]["grader"]
+        return Headline(
+            judge=Judge(str(reader.manifest["policy"]), (str(grader["model"]), OPTIONS)),
+            grader={
+                "grader": str(grader["model"]),
+                "base_url": grader.get("base_url"),
+                "settings": dict(grader.get("settings", {})),
+            },
+            prompts_hash=study.get("prompts_hash"),
+            repeats=int(study.get("grader_repeats", 1)),
+            arms=tuple(map(str, plan["arms"])),
+            benchmark=str(study["benchmark"]),
+        )
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise RunFolderError(
+            f"{reader.folder / MANIFEST}: does not say how the run was graded: "
+            "a study with a benchmark and a grader, a plan with arms, and a policy"
+        ) from None
+
+
+def regrade(prepared: PreparedGrading, on_start: Callable[[int], None], on_graded: OnGraded) -> None:
+    """Grade every planned answer that this grader has not graded under this policy.
+
+    An answer that is missing gets a missing score. A score that is missing because the endpoint failed is tried anew.
+
+    Args:
+        prepared: The grading.
+        on_start: Told how many answers there are to grade.
+        on_graded: Told of the scores of every answer.
+
+    Raises:
+        StudyError: A key is missing in the environment.
+        RunFolderError: The folder is in use or cannot be written, or this grading was begun with other prompts.
+        RunStopped: No call of the model can succeed; everything graded is on disk.
+        KeyboardInterrupt: Ctrl-C; everything graded is on disk.
+    """
+    with RunWriter(prepared.folder) as writer, RunReader(prepared.folder) as reader:
+        n_to_grade = sum(1 for _ in _to_grade(reader, prepared))
+        if n_to_grade > 0:
+            require_key(prepared.spec)
+            _refuse_a_mixture(reader, prepared)
+        on_start(n_to_grade)
+        if n_to_grade == 0:
+            return
+        stopped = asyncio.run(_Grading(prepared, reader, writer, on_graded).work_off(_to_grade(reader, prepared)))
+    if stopped is not None:
+        raise stopped
+
+
+def _to_grade(reader: RunReader, prepared: PreparedGrading) -> Iterator[tuple[TrialKey, Answer]]:
+    return (row for row in reader.to_grade(ACCURACY, prepared.judge) if row[1].arm in prepared.own.arms)
+
+
+class _Grading:
+    """One start of a grading."""
+
+    def __init__(self, prepared: PreparedGrading, reader: RunReader, writer: RunWriter, on_graded: OnGraded) -> None:
+        self._prepared = prepared
+        self._reader, self._writer = reader, writer
+        self._on_graded = on_graded
+        self._grader = _grader(prepared, Journal(writer, load_prices(), prepared.limits))
+        self._parts: dict[str, GraderPart] = {}
+        self._is_noted = False
+
+    async def work_off(self, answers: Iterator[tuple[TrialKey, Answer]]) -> RunStopped | InputError | None:
+        """Grade with as many workers as calls may be open.
+
+        Returns:
+            Why it stopped before its end; calls that were open then have been answered and written down.
+        """
+        stopped: list[RunStopped | InputError] = []
+
+        async def work() -> None:
+            try:
+                for key, answer in answers:
+                    await self._grade(key, answer)
+                    if stopped:
+                        return
+                    await asyncio.sleep(0)  # rules never wait: without this, Ctrl-C would not be heard
+            except (RunStopped, InputError) as reason:
+                stopped.append(reason)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self._prepared.limits.in_flight):
+                    group.create_task(work())
+        finally:
+            if isinstance(self._prepared.model, Closable):
+                await self._prepared.model.close()
+        return stopped[0] if stopped else None
+
+    async def _grade(self, key: TrialKey, answer: Answer) -> None:
+        if key.case_id not in self._parts:
+            self._parts[key.case_id] = grader_part(self._reader.case(key.case_id))
+        prepared = self._prepared
+        graded = await score_answer(
+            answer,
+            mcq=is_mcq(answer.arm),
+            part=self._parts[key.case_id],
+            policy=prepared.policy,
+            grader=self._grader,
+            repeats=prepared.own.repeats,
+        )
+        scores = tuple(score for score in graded.scores if score.policy == str(prepared.policy))
+        if not self._is_noted:
+            _note_in_manifest(prepared)
+            self._is_noted = True
+        added = AddedScores(key, answer.arm, scores)
+        self._writer.write(added)
+        self._on_graded(added)
+
+
+def _grader(prepared: PreparedGrading, journal: Journal) -> Grader:
+    spec, model = prepared.spec, prepared.model
+    if model is None:
+        return LexiconGrader()
+    paced = PacedModel(model, Lanes(prepared.limits).of(spec), "grader")
+    return ModelGrader(spec.name, JournaledModel(paced, "grader", spec, journal, None), prepared.prompts)
+
+
+def _refuse_a_mixture(reader: RunReader, prepared: PreparedGrading) -> None:
+    """A score tells its grader's name and policy alone: what else decides a verdict must be the same in all of them."""
+    own = prepared.own
+    earlier = [{**own.grader, "policy": own.judge.policy, "prompts_hash": own.prompts_hash}, *_notes(reader.manifest)]
+    for note in earlier:
+        if prepared.model is None or note["grader"] != prepared.spec.name:
+            continue
+        where = f"{prepared.folder}: {prepared.spec.name} has graded here"
+        before = ModelSpec(note["grader"], note.get("base_url"), note.get("settings", {}))
+        if before.fingerprint != prepared.spec.fingerprint:
+            raise RunFolderError(
+                f"{where} as {before.fingerprint}, this is {prepared.spec.fingerprint}; give the same --base-url and "
+                "settings"
+            )
+        if note.get("policy") == str(prepared.policy) and note.get("prompts_hash") != prepared.prompts_hash:
+            raise RunFolderError(
+                f"{where} under {prepared.policy} with prompts {note.get('prompts_hash')}, these are "
+                f"{prepared.prompts_hash}; give the same --prompts as then"
+            )
+
+
+def _notes(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The later gradings that the manifest notes."""
+    return [note for note in manifest.get("regraded", ()) if isinstance(note, dict) and "grader" in note]
+
+
+def _note_in_manifest(prepared: PreparedGrading) -> None:
+    """Note the grading before its first score is written; the run's own stands there already."""
+    with RunReader(prepared.folder) as reader:
+        manifest = reader.manifest
+    place = (prepared.spec.name, str(prepared.policy))
+    if prepared.is_own or place in [(note["grader"], note.get("policy")) for note in _notes(manifest)]:
+        return
+    note = {
+        "grader": prepared.spec.name,
+        "base_url": prepared.spec.base_url,
+        "settings": dict(prepared.spec.settings),
+        "policy": str(prepared.policy),
+        "prompts_hash": prepared.prompts_hash,
+        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    manifest["regraded"] = [*_notes(manifest), note]
+    write_whole(prepared.folder / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
