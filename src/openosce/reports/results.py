@@ -1,0 +1,216 @@
+"""What an analysis finds: estimates, comparisons, and what is missing and why, as records and as JSON."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from openosce.grading.record import ACCURACY, TrialKey
+from openosce.reports.scores import Grading, Plan
+from openosce.runs.folder import CallSums
+from openosce.statistics import Clustering, Difference, Estimate, warns_about_small_counts
+
+_FEW = "few cases right or few wrong: the interval holds the true value less often than 95%"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Which cases an estimate is about: those of a specialty, of a data set, of both, or all."""
+
+    specialty: str | None = None
+    dataset: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name in the JSON document: `all`, or `specialty=...&dataset=...`."""
+        parts = [f"{key}={value}" for key, value in asdict(self).items() if value is not None]
+        return "&".join(parts) or "all"
+
+
+ALL = Group()
+
+
+@dataclass(frozen=True)
+class ArmEstimate:
+    """How well one doctor did in one arm on one group of cases."""
+
+    model: str
+    arm: str
+    group: Group
+    n_planned: int
+    """Cases of the group, valid or not."""
+    n_trials: int
+    n_missing: int
+    """Planned answers without a score."""
+    estimate: Estimate
+    clustering: Clustering
+    """How alike the trials of a case are, and what the answers are worth."""
+
+    @property
+    def warning(self) -> str | None:
+        """Why the interval may be off, where it may."""
+        mean, n_cases = self.estimate.mean, self.estimate.n_cases
+        if self.estimate.ci_low is None or mean is None or not 0 <= mean <= 1:
+            return None
+        return _FEW if warns_about_small_counts(mean, n_cases) else None
+
+    def to_json(self) -> dict[str, Any]:
+        """One entry of `estimates`."""
+        place = {"model": self.model, "arm": self.arm, "group": self.group.name, "metric": ACCURACY}
+        found = self.clustering
+        worth = {"icc": found.icc, "design_effect": found.design_effect, "n_effective": found.n_effective}
+        counts = {"n_trials": self.n_trials, "n_missing": self.n_missing}
+        told = {"clustering_reason": found.reason, "warning": self.warning}
+        return place | counts | asdict(self.estimate) | worth | told
+
+
+@dataclass(frozen=True)
+class GradedEstimate:
+    """The accuracy of one doctor in one arm, all cases, under one way of grading."""
+
+    model: str
+    arm: str
+    grading: Grading
+    n_planned: int
+    """Cases, valid or not."""
+    estimate: Estimate
+
+    def to_json(self) -> dict[str, Any]:
+        """One entry of `gradings`."""
+        by = {"policy": self.grading.policy, "graders": sorted(self.grading.graders)}
+        return {"model": self.model, "arm": self.arm, **by, "metric": ACCURACY} | asdict(self.estimate)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison."""
+
+    model: str
+    arm: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A minus B on the cases that are valid in both."""
+
+    a: Side
+    b: Side
+    family: str
+    """The tests that were adjusted together."""
+    difference: Difference
+    p_adjusted: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """One entry of `comparisons`."""
+        place = {"a": asdict(self.a), "b": asdict(self.b), "group": ALL.name, "metric": ACCURACY}
+        adjustment = {"p_adjusted": self.p_adjusted, "adjustment": "holm", "family": self.family}
+        return place | asdict(self.difference) | adjustment
+
+
+@dataclass(frozen=True)
+class Count:
+    """How often something happened to a doctor's answers in one arm."""
+
+    model: str
+    arm: str
+    reason: str
+    count: int
+
+
+def total(rows: Iterable[Count], model: str, arm: str, reason: str) -> int:
+    """How often it happened to one doctor in one arm."""
+    return sum(row.count for row in rows if (row.model, row.arm, row.reason) == (model, arm, reason))
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How often a doctor's encounters ended this way."""
+
+    model: str
+    condition: str
+    ended: str
+    count: int
+
+
+@dataclass(frozen=True)
+class TurnCount:
+    """How many of a doctor's encounters that ended this way had so many turns of the doctor."""
+
+    model: str
+    ended: str
+    turns: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An encounter that infrastructure ended."""
+
+    key: TrialKey
+    ended: str
+    error: str | None
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Everything the tables, the figure and the page tell."""
+
+    plan: Plan
+    n_cases: int
+    """Planned."""
+    estimates: tuple[ArmEstimate, ...]
+    gradings: tuple[Grading, ...]
+    """The headline first."""
+    graded: tuple[GradedEstimate, ...]
+    """All cases under every grading, the headline's included."""
+    comparisons: tuple[Comparison, ...]
+    missing: tuple[Count, ...]
+    incorrect: tuple[Count, ...]
+    """Answers that are wrong because they choose nothing, or too much."""
+    endings: tuple[Ending, ...]
+    turns: tuple[TurnCount, ...]
+    failed: tuple[Failure, ...]
+    calls: tuple[CallSums, ...]
+    """What the calls of each role came to; none where only built-in roles took part."""
+    shared_verdicts: tuple[int, int]
+    """Answers that a model graded, and the distinct questions to the grader that this took."""
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """The groups of cases that occur, in the order of the cases."""
+        return tuple(dict.fromkeys(row.group for row in self.estimates))
+
+    @property
+    def n_answers(self) -> int:
+        """Planned answers: doctors × conditions × cases × trials × arms."""
+        plan = self.plan
+        return len(plan.doctors) * len(plan.conditions) * self.n_cases * plan.trials * len(plan.arms)
+
+    @property
+    def n_missing(self) -> int:
+        """Planned answers without a score."""
+        return sum(row.count for row in self.missing)
+
+    def find(self, model: str, arm: str, group: Group = ALL) -> ArmEstimate:
+        """The estimate of one doctor in one arm on one group."""
+        return self._by_place[model, arm, group]
+
+    @cached_property
+    def _by_place(self) -> dict[tuple[str, str, Group], ArmEstimate]:
+        return {(row.model, row.arm, row.group): row for row in self.estimates}
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of `osce analyze --json`: what cannot be computed is null, with a reason; never NaN."""
+        return {
+            "policy": self.plan.policy,
+            "n_cases": self.n_cases,
+            "estimates": [row.to_json() for row in self.estimates],
+            "gradings": [row.to_json() for row in self.graded],
+            "comparisons": [row.to_json() for row in self.comparisons],
+            "missing": [asdict(row) for row in self.missing],
+            "incorrect": [asdict(row) for row in self.incorrect],
+            "endings": [asdict(row) for row in self.endings],
+            "turns": [asdict(row) for row in self.turns],
+            "failed": [asdict(row.key) | {"ended": row.ended, "error": row.error} for row in self.failed],
+            "calls": [asdict(row) for row in self.calls],
+        }
