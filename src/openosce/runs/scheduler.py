@@ -161,10 +161,11 @@ async def _run(
                 trial = await _run_trial(prepared, cases[key.case_id], key, journal)
             except RunStopped as reason:
                 stopped.append(reason)
-            if stopped:
                 return
             writer.write(trial)
             on_trial(trial)
+            if stopped:
+                return
             await asyncio.sleep(0)  # rules never wait: without this, Ctrl-C would not be heard
 
     try:
