@@ -17,8 +17,8 @@ PAGE = (ROOT / "docs" / "intervals.md").read_text(encoding="utf-8")
 
 @pytest.fixture(scope="module")
 def simulation() -> ModuleType:
-    """perf/coverage.py by its path: another package is called coverage."""
-    spec = importlib.util.spec_from_file_location("interval_coverage", ROOT / "perf" / "coverage.py")
+    """perf/interval_coverage.py by its path: another package is called coverage."""
+    spec = importlib.util.spec_from_file_location("interval_coverage", ROOT / "perf" / "interval_coverage.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
@@ -27,7 +27,7 @@ def simulation() -> ModuleType:
 
 def written(name: str) -> list[list[str]]:
     """The rows of a table of the page, its head left out."""
-    text = re.search(f"<!-- {name}: written by perf/coverage.py -->\n(.*?)<!-- end of {name} -->", PAGE, re.DOTALL)
+    text = re.search(f"<!-- {name}: written by perf/interval_coverage.py -->\n(.*?)<!-- end of {name} -->", PAGE, re.DOTALL)
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in text[1].splitlines()[2:]]
 
 
@@ -77,7 +77,7 @@ def test_the_page_bears_out_what_it_says():
     assert all(share < 85 for (_, rho), row in by_place.items() if rho for share in row[2::3]), "naive, correlated"
     for count, *figures in written("small counts"):
         unwarned = [float(share) for share in figures[2::3] if share != "–"]
-        assert all(share < 8.5 for share in unwarned), count
+        assert all(share < 7 for share in unwarned), count
 
 
 def test_the_example_of_the_page_runs():

@@ -70,7 +70,8 @@ def cluster_bootstrap(
 
     A resample draws n_cases cases with replacement, for all arms at once. An arm's mean is over its valid cases among
     them, a pair's difference over the cases valid in both; a resample without any such case is left out. The bounds
-    are the (1 - confidence)/2 quantiles from both ends. A pair's p is as in `centred_bootstrap_p`, from the same resamples.
+    are the (1 - confidence)/2 quantiles from both ends. A pair's p is that of `centred_bootstrap_p`, from the same
+    resamples.
 
     Args:
         case_means: Shape (n_arms, n_cases): the mean over a case's valid trials, NaN where it has none. Any unit.

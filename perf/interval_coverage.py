@@ -1,9 +1,9 @@
-"""How often the 95% intervals hold the truth: `python perf/coverage.py` writes the tables of docs/intervals.md.
+"""How often the 95% intervals hold the truth: `python perf/interval_coverage.py` writes the tables of docs/intervals.md.
 
 Simulated doctors: every case has its own chance of a right answer, drawn from a beta distribution with mean p (the
 accuracy) and intraclass correlation rho; TRIALS answers a case are drawn with it, so right answers a case are
-beta-binomial. An interval covers if it holds p. With `--quick` it runs a tenth and prints the tables only; it takes
-about 10 s, the whole about 90 s.
+beta-binomial. An interval covers if it holds p. The whole takes a few minutes; with `--quick` it runs a twentieth, in
+about 10 s, and prints the tables only.
 """
 
 import sys
@@ -168,7 +168,7 @@ def _worst(which: Callable[[list[float]], float], shares: list[float]) -> str:
 
 def write(name: str, lines: list[str]) -> None:
     """Put the lines between the two markers of that name on the page."""
-    begin, end = f"<!-- {name}: written by perf/coverage.py -->", f"<!-- end of {name} -->"
+    begin, end = f"<!-- {name}: written by perf/interval_coverage.py -->", f"<!-- end of {name} -->"
     page = PAGE.read_text(encoding="utf-8")
     before, rest = page.split(begin)
     after = rest.split(end)[1]
