@@ -1,4 +1,4 @@
-"""How often the 95% intervals hold the truth: `python perf/interval_coverage.py` writes the tables of docs/intervals.md.
+"""How often the 95% intervals hold the truth; this script writes the tables of docs/intervals.md.
 
 Simulated doctors: every case has its own chance of a right answer, drawn from a beta distribution with mean p (the
 accuracy) and intraclass correlation rho; TRIALS answers a case are drawn with it, so right answers a case are

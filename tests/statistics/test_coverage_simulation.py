@@ -27,7 +27,8 @@ def simulation() -> ModuleType:
 
 def written(name: str) -> list[list[str]]:
     """The rows of a table of the page, its head left out."""
-    text = re.search(f"<!-- {name}: written by perf/interval_coverage.py -->\n(.*?)<!-- end of {name} -->", PAGE, re.DOTALL)
+    begin, end = f"<!-- {name}: written by perf/interval_coverage.py -->", f"<!-- end of {name} -->"
+    text = re.search(f"{begin}\n(.*?){end}", PAGE, re.DOTALL)
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in text[1].splitlines()[2:]]
 
 

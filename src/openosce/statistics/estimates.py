@@ -116,7 +116,7 @@ def warns_about_small_counts(mean: float, n_cases: int) -> bool:
     Raises:
         ValueError: `mean` is no accuracy, or `n_cases` is negative.
 
-    Source: the simulation of perf/coverage.py, shown in docs/intervals.md.
+    Source: the simulation of perf/interval_coverage.py, shown in docs/intervals.md.
     """
     if not 0 <= mean <= 1:
         raise ValueError(f"expected an accuracy between 0 and 1, got {mean}")
