@@ -58,7 +58,7 @@ def models(monkeypatch):
     return found
 
 
-def start(folder, grader="builtin/lexicon", limit=4, **study):
+def start(folder, grader="builtin/lexicon", limit=2, **study):
     tables = {
         "study": {"benchmark": "craft-md", "trials": 1, **study},
         "roles": {"doctor": {"model": "test/doctor"}, "grader": {"model": grader}},
@@ -105,11 +105,11 @@ def conversations(folder):
 def test_new_verdicts_stand_beside_the_old_ones_and_conversations_are_not_touched(tmp_path, models):
     start(tmp_path)
     before, old = conversations(tmp_path), rows(tmp_path)
-    assert grade(tmp_path, grader="test/other") == 8
+    assert grade(tmp_path, grader="test/other") == 4
     assert conversations(tmp_path) == before
     assert [row for row in rows(tmp_path) if row[2].grader != "test/other"] == old
     new = verdicts(tmp_path, "test/other")
-    assert len(new) == 8
+    assert len(new) == 4
     assert {arm for _, arm, _ in new} == {"vignette_frq", "multi_turn_own"}
     assert all(value == 1 for _, _, value in new)
 
@@ -118,7 +118,7 @@ def test_grading_again_adds_nothing_and_makes_no_call(tmp_path, models):
     start(tmp_path)
     grade(tmp_path, grader="test/other")
     asked, stored = len(models["test/other"].asked), rows(tmp_path)
-    assert asked == 1 + 4  # one answer to extract from, four references to compare with
+    assert asked == 2 * 2 + 2  # of two cases two wordings to read, and one diagnosis to compare with the reference
     assert grade(tmp_path, grader="test/other") == 0
     assert len(models["test/other"].asked) == asked
     assert rows(tmp_path) == stored
@@ -130,20 +130,20 @@ def test_another_policy_needs_no_model_where_rules_decide(tmp_path, models):
     with connection:
         connection.execute("DELETE FROM scores WHERE policy = 'as_published@1'")  # as of a run that had but one policy
     connection.close()
-    assert grade(tmp_path, policy="as_published") == 12
+    assert grade(tmp_path, policy="as_published") == 6
     assert [score.grader for _, arm, score in rows(tmp_path, "as_published@1") if arm == "vignette_mcq"] == [
         "options"
-    ] * 4
-    assert len(verdicts(tmp_path, "builtin/lexicon", "as_published@1")) == 8
+    ] * 2
+    assert len(verdicts(tmp_path, "builtin/lexicon", "as_published@1")) == 4
     assert grade(tmp_path, policy="as_published") == 0
 
 
 def test_what_the_runs_grader_has_answered_is_not_asked_again_under_another_policy(tmp_path, models):
     start(tmp_path, grader="test/grader")
     asked = len(models["test/grader"].asked)
-    assert grade(tmp_path, policy="as_published") == 8  # the rule's verdicts on multiple choice are there already
+    assert grade(tmp_path, policy="as_published") == 4  # the rule's verdicts on multiple choice are there already
     assert len(models["test/grader"].asked) == asked
-    assert grade(tmp_path, policy="strict") == 8
+    assert grade(tmp_path, policy="strict") == 4
     assert len(models["test/grader"].asked) > asked  # its prompts ask for something else
 
 
@@ -153,8 +153,8 @@ def test_a_grading_that_was_interrupted_goes_on_and_asks_nothing_twice(tmp_path,
         grade(tmp_path, stop_after=3, grader="test/other", in_flight=1)
     done = len(verdicts(tmp_path, "test/other"))
     assert done == 3
-    assert grade(tmp_path, grader="test/other") == 8 - done
-    assert len(verdicts(tmp_path, "test/other")) == 8
+    assert grade(tmp_path, grader="test/other") == 4 - done
+    assert len(verdicts(tmp_path, "test/other")) == 4
     assert len(models["test/other"].asked) == len(set(models["test/other"].asked))
 
 
@@ -163,7 +163,7 @@ def test_a_missing_answer_gets_a_missing_score_with_its_reason(tmp_path, models)
     start(tmp_path)
     grade(tmp_path, grader="test/other")
     missing = [row for row in rows(tmp_path) if row[1] == "vignette_frq" and row[2].grader == "test/other"]
-    assert [(row[2].value, row[2].missing_reason) for row in missing] == [(None, "no_answer")] * 4
+    assert [(row[2].value, row[2].missing_reason) for row in missing] == [(None, "no_answer")] * 2
     assert not any("vignette_frq" in step for step, _ in models["test/other"].asked)
 
 
@@ -175,7 +175,7 @@ def test_a_verdict_that_an_endpoint_failed_to_give_is_missing_and_the_next_start
     assert [row[2].missing_reason for row in gaps] == ["provider_failed: HTTP 503"] * 2
     assert unfinished(study) == []  # a gap of the grading is none of the run
     assert grade(tmp_path, grader="test/other") == 2
-    assert [value for _, _, value in verdicts(tmp_path, "test/other")] == [1.0] * 8
+    assert [value for _, _, value in verdicts(tmp_path, "test/other")] == [1.0] * 4
 
 
 def test_an_unreadable_verdict_is_missing_and_final(tmp_path, models):
@@ -201,7 +201,7 @@ def test_without_access_the_grading_stops_and_leaves_nothing_behind(tmp_path, mo
 def test_repeated_verdicts_of_one_answer_are_all_kept(tmp_path, models):
     start(tmp_path, grader="test/grader", grader_repeats=3)
     grade(tmp_path, grader="test/other")
-    assert len(verdicts(tmp_path, "test/other")) == 8 * 3
+    assert len(verdicts(tmp_path, "test/other")) == 4 * 3
 
 
 def test_the_manifest_notes_grader_policy_prompts_and_time(tmp_path, models):
@@ -226,7 +226,7 @@ def test_a_run_goes_on_after_it_was_graded_again_and_keeps_the_verdicts(tmp_path
     start(tmp_path)
     assert len(models["test/doctor"].asked) == asked
     assert rows(tmp_path) == stored
-    start(tmp_path, limit=5)
+    start(tmp_path, limit=3)
     assert "regraded" in json.loads((tmp_path / "manifest.json").read_text())
     assert grade(tmp_path, grader="test/other") == 2
 
@@ -267,13 +267,13 @@ def test_agreement_counts_every_answer_once(tmp_path, models):
     prepared = prepare_grading(tmp_path, grader="test/other")
     before = agreement(tmp_path, prepared.own.judge, prepared.judge, prepared.arms_decided_anew)
     assert [(row.arm, row.n_answers, row.missing_new, row.kappa) for row in before] == [
-        ("vignette_frq", 4, 4, None),
-        ("multi_turn_own", 4, 4, None),
+        ("vignette_frq", 2, 2, None),
+        ("multi_turn_own", 2, 2, None),
     ]
     grade(tmp_path, grader="test/other")
     for row in agreement(tmp_path, prepared.own.judge, prepared.judge, prepared.arms_decided_anew):
-        assert (row.n_both, row.missing_old, row.missing_new) == (4, 0, 0)
-        assert (row.both_right + row.only_new_right, row.only_old_right, row.both_wrong) == (4, 0, 0)
+        assert (row.n_both, row.missing_old, row.missing_new) == (2, 0, 0)
+        assert (row.both_right + row.only_new_right, row.only_old_right, row.both_wrong) == (2, 0, 0)
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,8 @@ class Benchmark:
     """Folders of prompt templates."""
     arms: Callable[[Any], tuple[str, ...]]
     """The arms that these settings ask for."""
+    is_mcq: Callable[[str], bool]
+    """Whether an arm gives choices."""
     policy: Callable[[Any], str]
     """The match policy of the headline, `name@version`."""
     run_trial: Callable[[Case, Cast, Any], Awaitable[tuple[Encounter, tuple[Answer, ...]]]]

@@ -9,6 +9,9 @@ import typer
 
 from openosce.cli.analyze import analyze
 from openosce.cli.cases import app as cases
+from openosce.cli.compare import compare
+from openosce.cli.export import export
+from openosce.cli.grade import grade
 from openosce.cli.models import app as models
 from openosce.cli.report import report
 from openosce.cli.run import run
@@ -29,8 +32,11 @@ app.add_typer(cases, name="cases")
 app.add_typer(models, name="models")
 app.command()(run)
 app.command()(show)
+app.command()(grade)
 app.command()(analyze)
+app.command()(compare)
 app.command()(report)
+app.command()(export)
 
 
 def main() -> None:

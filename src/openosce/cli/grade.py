@@ -7,13 +7,13 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from openosce.cli.run import FAILED, INTERRUPTED, _settings
+from openosce.cli.run import FAILED, INTERRUPTED, settings_of
 from openosce.errors import RunStopped, StudyError
 from openosce.grading.record import may_be_closed
 from openosce.reports import terminal
 from openosce.reports.agreement import agreement, agreement_sheet
 from openosce.reports.table import sheet_table
-from openosce.runs.folder.records import AddedScores
+from openosce.runs.folder import AddedScores
 from openosce.runs.regrade import PreparedGrading, prepare_grading, regrade
 
 _GRADER = "roles.grader."
@@ -49,21 +49,25 @@ def grade(
         said = f"stopped: {reason}" if isinstance(reason, RunStopped) else "interrupted"
         typer.echo(f"{said}; what is graded is kept, and the same command goes on", err=True)
         raise typer.Exit(INTERRUPTED) from None
-    arms = prepared.arms_decided_anew
-    if arms:
-        rows = agreement(run, prepared.own.judge, prepared.judge, arms)
-        terminal().print(sheet_table(agreement_sheet(rows, prepared.own.judge, prepared.judge)))
-        if len(arms) < len(prepared.own.arms):
-            typer.echo("arms of multiple choice are left out: the same rule decides them in both")
-    else:
-        typer.echo("nothing to compare: these are the verdicts of the run itself")
+    _say_agreement(prepared)
     if n_open:
         typer.echo(f"{n_open} answers have no verdict for now; the same command asks again", err=True)
         raise typer.Exit(FAILED)
 
 
+def _say_agreement(prepared: PreparedGrading) -> None:
+    arms, old, new = prepared.arms_decided_anew, prepared.own.judge, prepared.judge
+    if not arms:
+        typer.echo("nothing to compare: these are the verdicts of the run itself")
+        return
+    rows = agreement(prepared.folder, old, new, arms)
+    terminal().print(sheet_table(agreement_sheet(rows, old, new)))
+    if len(arms) < len(prepared.own.arms):
+        typer.echo("arms of multiple choice are left out: the same rule decides them in both")
+
+
 def _grader_settings(pairs: list[str]) -> dict[str, object]:
-    settings = _settings(pairs)
+    settings = settings_of(pairs)
     foreign = [key for key in settings if not key.startswith(_GRADER)]
     if foreign:
         raise StudyError(f"--set {foreign[0]}: only the grader's settings matter here, as {_GRADER}temperature=0")

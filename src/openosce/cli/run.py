@@ -55,7 +55,7 @@ def run(
         "roles.summarizer.model": summarizer,
         "roles.grader.model": grader,
         "limits.in_flight": in_flight,
-        **_settings(set_ or []),
+        **settings_of(set_ or []),
     }
     tables, text = _tables(target)
     given = {key: value for key, value in flags.items() if value is not None}
@@ -77,7 +77,7 @@ def _tables(target: str) -> tuple[dict[str, Any], str | None]:
     return {"study": {"benchmark": target}}, None
 
 
-def _settings(pairs: list[str]) -> dict[str, Any]:
+def settings_of(pairs: list[str]) -> dict[str, Any]:
     """`--set table.key=value`, the value as TOML, or as text where it is none."""
     settings = {}
     for pair in pairs:

@@ -5,6 +5,7 @@ It knows the case's own names and the diseases of `cases/diseases.yaml`. Similar
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from openosce.cases import Diagnosis, GraderPart
 from openosce.cases.diseases import find_disease, normal_name
@@ -60,6 +61,7 @@ def _distinct(names: list[str], reference: _Reference) -> list[str]:
     return list(found.values())
 
 
+@lru_cache(maxsize=4096)
 def _reference(diagnosis: Diagnosis) -> _Reference:
     known = find_disease(diagnosis.name)
     return _Reference(

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from openosce.grading.record import ACCURACY
 from openosce.reports.sheets import NOTHING, Sheet
-from openosce.runs.folder import RunReader
-from openosce.runs.folder.records import Judge
+from openosce.runs.folder import Judge, RunReader
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,7 @@ def _together(rows: list[Agreement]) -> Agreement:
 
 
 def _share(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.3f}"
+    return NOTHING if value is None else f"{value:z.3f}"
 
 
 def _words(judge: Judge) -> str:

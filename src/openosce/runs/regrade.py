@@ -1,7 +1,8 @@
 """Regrading: another grader, or another policy, decides on the stored answers. Conversations are not touched.
 
 New scores stand beside the old ones. Calls go through the journal: what was graded stays graded, a grading that stopped
-goes on, and a question that the run's grader has answered before is not asked again.
+goes on, and a question that the run's grader has answered before is not asked again. A trial that `osce run` holds anew
+is written anew, without them; the same command then grades it.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from openosce.benchmarks.craft_md.arms import is_mcq
+from openosce.benchmarks import find_benchmark
 from openosce.cases import GraderPart, grader_part
 from openosce.errors import InputError, RunFolderError, RunStopped
 from openosce.grading import ACCURACY, Answer, LexiconGrader, ModelGrader, TrialKey, find_policy, score_answer
@@ -21,8 +22,7 @@ from openosce.grading.policies import MatchPolicy
 from openosce.models import Closable, Model, ModelSpec, PacedModel, PromptPack, load_prices, load_prompts
 from openosce.models.providers import require_key
 from openosce.runs.cast import Lanes, build_role_model
-from openosce.runs.folder import MANIFEST, RunReader, RunWriter
-from openosce.runs.folder.records import AddedScores, Judge
+from openosce.runs.folder import MANIFEST, AddedScores, Judge, RunReader, RunWriter
 from openosce.runs.journal import Journal, JournaledModel
 from openosce.runs.manifest import write_whole
 from openosce.runs.study import Limits, to_study
@@ -73,6 +73,7 @@ class PreparedGrading:
         if self.is_own:
             return ()
         by_rule = self.judge.policy == self.own.judge.policy and self.policy.mcq != "grader"
+        is_mcq = find_benchmark(self.own.benchmark).is_mcq
         return tuple(arm for arm in self.own.arms if not (by_rule and is_mcq(arm)))
 
     @property
@@ -108,13 +109,9 @@ def prepare_grading(
     """
     with RunReader(folder) as reader:
         own = _headline(reader)
-    role = {"model": grader, "base_url": base_url, **(settings or {})}
-    if grader in (None, own.grader["grader"]):
-        role = {**own.grader["settings"], **role, "model": own.grader["grader"]}
-        role["base_url"] = base_url or own.grader["base_url"]
-    role = {key: value for key, value in role.items() if value is not None}
-    tables = {"study": {"benchmark": own.benchmark}, "roles": {"grader": role}, "limits": {"in_flight": in_flight}}
-    study = to_study(tables)
+    role = _role(own, grader, base_url, settings or {})
+    head = {"benchmark": own.benchmark}
+    study = to_study({"study": head, "roles": {"grader": role}, "limits": {"in_flight": in_flight}})
     spec = study.roles["grader"]
     return PreparedGrading(
         folder,
@@ -125,6 +122,15 @@ def prepare_grading(
         study.limits,
         own,
     )
+
+
+def _role(own: Headline, grader: str | None, base_url: str | None, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The table `[roles.grader]` of this grading; the run's own grader keeps what is not given."""
+    role = {"model": grader, "base_url": base_url, **settings}
+    if grader in (None, own.grader["grader"]):
+        kept = {"model": own.grader["grader"], "base_url": base_url or own.grader["base_url"]}
+        role = own.grader["settings"] | role | kept
+    return {key: value for key, value in role.items() if value is not None}
 
 
 def _headline(reader: RunReader) -> Headline:
@@ -192,6 +198,7 @@ class _Grading:
         self._on_graded = on_graded
         self._grader = _grader(prepared, Journal(writer, load_prices(), prepared.limits))
         self._parts: dict[str, GraderPart] = {}
+        self._is_mcq = find_benchmark(prepared.own.benchmark).is_mcq
         self._is_noted = False
 
     async def work_off(self, answers: Iterator[tuple[TrialKey, Answer]]) -> RunStopped | InputError | None:
@@ -227,7 +234,7 @@ class _Grading:
         prepared = self._prepared
         graded = await score_answer(
             answer,
-            mcq=is_mcq(answer.arm),
+            mcq=self._is_mcq(answer.arm),
             part=self._parts[key.case_id],
             policy=prepared.policy,
             grader=self._grader,
@@ -283,10 +290,9 @@ def _note_in_manifest(prepared: PreparedGrading) -> None:
     place = (prepared.spec.name, str(prepared.policy))
     if prepared.is_own or place in [(note["grader"], note.get("policy")) for note in _notes(manifest)]:
         return
+    spec = prepared.spec
     note = {
-        "grader": prepared.spec.name,
-        "base_url": prepared.spec.base_url,
-        "settings": dict(prepared.spec.settings),
+        **{"grader": spec.name, "base_url": spec.base_url, "settings": dict(spec.settings)},
         "policy": str(prepared.policy),
         "prompts_hash": prepared.prompts_hash,
         "when": datetime.now(UTC).isoformat(timespec="seconds"),

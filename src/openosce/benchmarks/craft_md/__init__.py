@@ -3,6 +3,7 @@
 from importlib import resources
 
 from openosce.benchmarks.benchmark import Benchmark
+from openosce.benchmarks.craft_md.arms import is_mcq
 from openosce.benchmarks.craft_md.expectation import expect
 from openosce.benchmarks.craft_md.settings import CraftMDSettings
 from openosce.benchmarks.craft_md.trial import run_trial
@@ -25,6 +26,7 @@ BENCHMARK = Benchmark(
         resources.files("openosce.grading") / "prompts",
     ),
     arms=_arms,
+    is_mcq=is_mcq,
     policy=_policy,
     run_trial=run_trial,
     expect=expect,

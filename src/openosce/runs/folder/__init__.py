@@ -5,7 +5,7 @@ One process writes (a lock file keeps others out), in one thread, many rows to a
 """
 
 from openosce.runs.folder.reader import RunReader
-from openosce.runs.folder.records import Call, CallSums, CaseRow, ScoreRow, call_address
+from openosce.runs.folder.records import AddedScores, Call, CallSums, CaseRow, Judge, ScoreRow, call_address
 from openosce.runs.folder.schema import DATABASE, MANIFEST, REPORT, STUDY
 from openosce.runs.folder.writer import RunWriter
 
@@ -14,9 +14,11 @@ __all__ = [
     "MANIFEST",
     "REPORT",
     "STUDY",
+    "AddedScores",
     "Call",
     "CallSums",
     "CaseRow",
+    "Judge",
     "RunReader",
     "RunWriter",
     "ScoreRow",
