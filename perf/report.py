@@ -37,13 +37,14 @@ def make_run(folder: Path) -> Path:
 
 async def until(shown: Tab, condition: str) -> float:
     """Milliseconds from now until an expression is true in the page."""
-    return await shown.evaluate(
+    found: float = await shown.evaluate(
         f"""new Promise((done) => {{
             const start = performance.now();
             const look = () => ({condition} ? done(performance.now() - start) : setTimeout(look, 5));
             look();
         }})"""
     )
+    return found
 
 
 async def open_page(page: Path) -> None:
@@ -66,10 +67,12 @@ async def open_page(page: Path) -> None:
 
 
 async def count(shown: Tab) -> str:
+    """What the page says about how many it shows."""
     return str(await shown.evaluate("document.querySelector('#reader-count').textContent"))
 
 
 def measure(run: Path) -> None:
+    """Write the report of a run, open it, and print how long everything takes."""
     started = time.perf_counter()
     with RunReader(run) as reader:
         analysis = analyze_run(reader)

@@ -35,7 +35,8 @@ def test_the_document_has_the_agreed_keys_and_no_nan(simple_run):
     run = simple_run({"a": {"x": [[1], [None]], "y": [[None], [None]]}, "b": {"x": [[1], [0]], "y": [[1], [1]]}})
     document = json.loads(json.dumps(analyzed(run).to_json(), allow_nan=False), parse_constant=refuse)
     estimate_keys = "model arm group metric n_cases n_trials n_missing mean ci_low ci_high method reason"
-    assert set(document["estimates"][0]) == set(estimate_keys.split())
+    further_keys = "icc design_effect n_effective clustering_reason warning"
+    assert set(document["estimates"][0]) == set((estimate_keys + " " + further_keys).split())
     keys = "a b group metric n_cases difference ci_low ci_high p p_adjusted adjustment family test reason"
     assert set(document["comparisons"][0]) == set(keys.split())
     assert set(document["comparisons"][0]["a"]) == {"model", "arm"}
@@ -60,6 +61,34 @@ def test_a_comparison_takes_the_cases_valid_in_both_arms(simple_run):
     found = analyzed(simple_run({"d": {"x": x, "y": y}})).comparisons[0].difference
     assert found.n_cases == 2
     assert found.difference == pytest.approx(0.5)
+
+
+def test_every_estimate_says_how_alike_trials_are_and_what_the_answers_are_worth(simple_run):
+    marks = {"same": [[1, 1], [0, 0], [1, 1], [0, 0]], "chance": [[1, 0], [0, 1], [1, 0], [0, 1]]}
+    analysis = analyzed(simple_run({"d": marks}))
+    same, chance = (analysis.find("d", arm).clustering for arm in marks)
+    assert (same.icc, same.design_effect, same.n_effective) == pytest.approx((1, 2, 4))
+    assert (chance.icc, chance.design_effect, chance.n_effective) == pytest.approx((-1, 1, 8))
+
+
+def test_one_trial_a_case_tells_nothing_about_trials(simple_run):
+    (row, *_) = analyzed(simple_run({"d": {"x": [[1], [0], [1]]}})).to_json()["estimates"]
+    assert (row["icc"], row["design_effect"], row["n_effective"]) == (None, None, None)
+    assert "no case has two answers" in row["clustering_reason"]
+
+
+def test_an_interval_that_rests_on_few_wrong_answers_comes_with_a_warning(simple_run):
+    nearly_all, half = [[1]] * 38 + [[0]] * 2, [[1], [0]] * 20
+    analysis = analyzed(simple_run({"d": {"nearly_all": nearly_all, "half": half}}))
+    assert "few cases right or few wrong" in analysis.find("d", "nearly_all").warning
+    assert analysis.find("d", "half").warning is None
+
+
+def test_turns_are_counted_by_how_the_conversation_ended(records, tmp_path):
+    ends = (EndReason.DIAGNOSED, EndReason.MESSAGE_CAP)
+    trials = [records.trial("d", "1", n, [], ended=ended) for n, ended in enumerate(ends)]
+    analysis = analyzed(records.write(tmp_path / "run", records.manifest(["d"], ["x"], 2), [records.case("1")], trials))
+    assert [(row.ended, row.turns, row.count) for row in analysis.turns] == [("diagnosed", 1, 1), ("message_cap", 1, 1)]
 
 
 def test_what_was_never_asked_is_not_run(simple_run):

@@ -1,7 +1,11 @@
+import base64
+import hashlib
 import html.parser
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from importlib import resources
 
 import pytest
 
@@ -36,6 +40,11 @@ def figure_of(run):
         return accuracy_figure(analyze_run(reader))
 
 
+def content_policy(page):
+    (policy,) = [a["content"] for _, a in page.found if a.get("http-equiv") == "Content-Security-Policy"]
+    return dict(part.strip().split(" ", 1) for part in policy.split(";"))
+
+
 def test_the_page_tells_everything_and_loads_nothing(simple_run):
     path = write_report(simple_run(TWO_DOCTORS, specialties=["Cardiology", "Cardiology", "Dermatology"]))
     assert path.name == "report.html"
@@ -44,14 +53,46 @@ def test_the_page_tells_everything_and_loads_nothing(simple_run):
         assert heading in page.text
     for fact in ("not for patient care", "cases_hash", "0f3a", "builtin/record", "paper@1", "doctors in each arm"):
         assert fact in page.text
-    assert not {"script", "link", "iframe"} & {tag for tag, _ in page.found}
-    addresses = [value for _, attributes in page.found for key, value in attributes.items() if key in ("src", "href")]
-    assert addresses
-    assert all(address.startswith("data:") for address in addresses)
-    (policy,) = [a["content"] for _, a in page.found if a.get("http-equiv") == "Content-Security-Policy"]
-    assert "default-src 'none'" in policy
-    (alternative,) = [attributes["alt"] for tag, attributes in page.found if tag == "img"]
+    assert not {"link", "iframe", "img", "object"} & {tag for tag, _ in page.found}
+    attributes = [pair for _, of_tag in page.found for pair in of_tag.items()]
+    assert all(value.startswith("#") for key, value in attributes if key in ("src", "href", "xlink:href"))
+    assert not {key for key, _ in attributes if key == "style" or key.startswith("on")}
+    (alternative, *_) = [of_tag["aria-label"] for tag, of_tag in page.found if tag == "figure"]
     assert "openai/gpt-4o: vignette_mcq 0.50" in alternative
+
+
+def test_the_page_may_run_its_own_script_and_style_and_nothing_else(simple_run):
+    text = write_report(simple_run(TWO_DOCTORS)).read_text(encoding="utf-8")
+    policy = content_policy(Tags(text))
+    for tag in ("style", "script"):
+        (content,) = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert policy[f"{tag}-src"] == f"'sha256-{digest}'"
+    assert (policy["default-src"], policy["img-src"], policy["base-uri"]) == ("'none'", "data:", "'none'")
+
+
+def test_the_script_puts_in_text_never_markup():
+    script = resources.files("openosce.reports").joinpath("templates", "report.js").read_text(encoding="utf-8")
+    for way in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "fetch("):
+        assert way not in script
+
+
+def test_every_link_of_the_page_leads_to_a_place_on_it(simple_run):
+    page = Tags(write_report(simple_run(TWO_DOCTORS)).read_text(encoding="utf-8"))
+    links = {attributes["href"][1:] for tag, attributes in page.found if tag == "a"}
+    places = [attributes["id"] for _, attributes in page.found if "id" in attributes]
+    assert links <= set(places)
+    assert len(places) == len(set(places))
+
+
+def test_a_sample_of_the_conversations_is_stated(simple_run):
+    run = simple_run(TWO_DOCTORS)
+    whole = " ".join(Tags(write_report(run).read_text(encoding="utf-8")).text.split())
+    assert "All 12 conversations, with every answer and grade" in whole
+    part = " ".join(Tags(write_report(run, conversations=5).read_text(encoding="utf-8")).text.split())
+    assert "A random sample of 5 of 12 conversations" in part
+    none = Tags(write_report(run, conversations=0).read_text(encoding="utf-8"))
+    assert "script" not in {tag for tag, _ in none.found}
 
 
 def test_hostile_text_stays_text(records, tmp_path):
@@ -61,10 +102,23 @@ def test_hostile_text_stays_text(records, tmp_path):
     manifest = records.manifest([evil], ["x_mcq", "<u>", "_hidden"], 1, notes=[evil], fallbacks=[evil])
     page = write_report(records.write(tmp_path / "<b>run", manifest, cases, trials)).read_text(encoding="utf-8")
     tags = Tags(page)
-    assert not {"script", "b", "i", "u"} & {tag for tag, _ in tags.found}
-    assert [attributes["src"][:5] for tag, attributes in tags.found if tag == "img"] == ["data:"]
+    assert not {"b", "i", "u", "img"} & {tag for tag, _ in tags.found}
+    # The list of conversations, one pack, and the page's own script.
+    assert [attributes.get("type") for tag, attributes in tags.found if tag == "script"] == ["text/plain"] * 2 + [None]
     assert "<script>alert(1)</script>{{ 7*7 }}$x_{$<U+202E>" in tags.text
     assert "</td><b onload=x><U+001B>" in tags.text
+
+
+def test_a_name_of_megabytes_does_not_swell_the_page(records, tmp_path):
+    endless = "x" * 10_000_000
+    trials = [records.trial("d", "1", 0, [records.answer("x", 1.0, evidence=endless)], error=endless)]
+    manifest = records.manifest(["d"], ["x"], 1, notes=[endless])
+    run = records.write(
+        tmp_path / "run", manifest, [records.case("1", endless[:9_000]), records.case("2", "y")], trials
+    )
+    page = write_report(run)
+    assert page.stat().st_size < 300_000
+    assert "9,995,000 more characters" in page.read_text(encoding="utf-8")
 
 
 def test_an_empty_run_still_has_a_page(records, tmp_path):

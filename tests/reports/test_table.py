@@ -31,7 +31,8 @@ def test_nine_arms_stay_readable_at_100_columns(simple_run):
     assert "…" not in text
     for arm in ARMS:
         assert arm in text
-    assert "0.500 [-0.74, 1.74]  3 of 4" in text
+    assert "0.500 [-0.74, 1.74] (1)  3 of 4" in text
+    assert "(1) few cases right or few wrong" in text
     assert "3: refused=3" in text
     assert "vign. = vignette, summ. = summarized" in text
     assert "n=1" in text

@@ -2,189 +2,70 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from openosce.grading.record import ACCURACY, TrialKey
-from openosce.reports.scores import COUNTED_EVIDENCE, Plan, ScoreTable, read_scores
-from openosce.runs.folder import CallSums, CaseRow, RunReader
-from openosce.statistics import Difference, Estimate, holm, mean_over_cases, paired_difference
+from openosce.encounters import DOCTOR
+from openosce.grading.record import Missing
+from openosce.reports.results import (
+    ALL,
+    Analysis,
+    ArmEstimate,
+    Comparison,
+    Count,
+    Ending,
+    Failure,
+    GradedEstimate,
+    Group,
+    Side,
+    TurnCount,
+)
+from openosce.reports.scores import COUNTED_EVIDENCE, Plan, ScoreTable, mean_of_trials, read_scores
+from openosce.runs.folder import CaseRow, RunReader
+from openosce.statistics import Difference, Estimate, clustering, holm, mean_over_cases, paired_difference
+
+__all__ = [
+    "ALL",
+    "Analysis",
+    "ArmEstimate",
+    "Comparison",
+    "Count",
+    "Ending",
+    "Failure",
+    "GradedEstimate",
+    "Group",
+    "Side",
+    "TurnCount",
+    "analyze_run",
+]
 
 
-@dataclass(frozen=True)
-class Group:
-    """Which cases an estimate is about: those of a specialty, of a data set, of both, or all."""
-
-    specialty: str | None = None
-    dataset: str | None = None
-
-    @property
-    def name(self) -> str:
-        """The name in the JSON document: `all`, or `specialty=...&dataset=...`."""
-        parts = [f"{key}={value}" for key, value in asdict(self).items() if value is not None]
-        return "&".join(parts) or "all"
-
-
-ALL = Group()
-
-
-@dataclass(frozen=True)
-class ArmEstimate:
-    """How well one doctor did in one arm on one group of cases."""
-
-    model: str
-    arm: str
-    group: Group
-    n_planned: int
-    """Cases of the group, valid or not."""
-    n_trials: int
-    n_missing: int
-    """Planned answers without a score."""
-    estimate: Estimate
-
-    def to_json(self) -> dict[str, Any]:
-        """One entry of `estimates`."""
-        place = {"model": self.model, "arm": self.arm, "group": self.group.name, "metric": ACCURACY}
-        return place | {"n_trials": self.n_trials, "n_missing": self.n_missing} | asdict(self.estimate)
-
-
-@dataclass(frozen=True)
-class Side:
-    """One side of a comparison."""
-
-    model: str
-    arm: str
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """A minus B on the cases that are valid in both."""
-
-    a: Side
-    b: Side
-    family: str
-    """The tests that were adjusted together."""
-    difference: Difference
-    p_adjusted: float | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """One entry of `comparisons`."""
-        place = {"a": asdict(self.a), "b": asdict(self.b), "group": ALL.name, "metric": ACCURACY}
-        adjustment = {"p_adjusted": self.p_adjusted, "adjustment": "holm", "family": self.family}
-        return place | asdict(self.difference) | adjustment
-
-
-@dataclass(frozen=True)
-class Count:
-    """How often something happened to a doctor's answers in one arm."""
-
-    model: str
-    arm: str
-    reason: str
-    count: int
-
-
-@dataclass(frozen=True)
-class Ending:
-    """How often a doctor's encounters ended this way."""
-
-    model: str
-    condition: str
-    ended: str
-    count: int
-
-
-@dataclass(frozen=True)
-class Failure:
-    """An encounter that infrastructure ended."""
-
-    key: TrialKey
-    ended: str
-    error: str | None
-
-
-@dataclass(frozen=True)
-class Analysis:
-    """Everything the tables, the figure and the page tell."""
-
-    plan: Plan
-    n_cases: int
-    """Planned."""
-    estimates: tuple[ArmEstimate, ...]
-    comparisons: tuple[Comparison, ...]
-    missing: tuple[Count, ...]
-    incorrect: tuple[Count, ...]
-    """Answers that are wrong because they choose nothing, or too much."""
-    endings: tuple[Ending, ...]
-    failed: tuple[Failure, ...]
-    calls: tuple[CallSums, ...]
-    """What the calls of each role came to; none where only built-in roles took part."""
-    shared_verdicts: tuple[int, int]
-    """Answers that a model graded, and the distinct questions to the grader that this took."""
-
-    @cached_property
-    def groups(self) -> tuple[Group, ...]:
-        """The groups of cases that occur, in the order of the cases."""
-        return tuple(dict.fromkeys(row.group for row in self.estimates))
-
-    @property
-    def n_answers(self) -> int:
-        """Planned answers: doctors × conditions × cases × trials × arms."""
-        plan = self.plan
-        return len(plan.doctors) * len(plan.conditions) * self.n_cases * plan.trials * len(plan.arms)
-
-    @property
-    def n_missing(self) -> int:
-        """Planned answers without a score."""
-        return sum(row.count for row in self.missing)
-
-    def find(self, model: str, arm: str, group: Group = ALL) -> ArmEstimate:
-        """The estimate of one doctor in one arm on one group."""
-        return self._by_place[model, arm, group]
-
-    @cached_property
-    def _by_place(self) -> dict[tuple[str, str, Group], ArmEstimate]:
-        return {(row.model, row.arm, row.group): row for row in self.estimates}
-
-    def to_json(self) -> dict[str, Any]:
-        """The document of `osce analyze --json`: what cannot be computed is null, with a reason; never NaN."""
-        return {
-            "policy": self.plan.policy,
-            "n_cases": self.n_cases,
-            "estimates": [row.to_json() for row in self.estimates],
-            "comparisons": [row.to_json() for row in self.comparisons],
-            "missing": [asdict(row) for row in self.missing],
-            "incorrect": [asdict(row) for row in self.incorrect],
-            "endings": [asdict(row) for row in self.endings],
-            "failed": [asdict(row.key) | {"ended": row.ended, "error": row.error} for row in self.failed],
-            "calls": [asdict(row) for row in self.calls],
-        }
-
-
-def analyze_run(reader: RunReader) -> Analysis:
+def analyze_run(reader: RunReader, absent: str = Missing.NOT_RUN) -> Analysis:
     """Compute all results of a run under its headline policy; the scores are read once.
 
     Missing is not wrong: a case's value is the mean over its valid trials, and a case without any leaves the estimate
-    and is counted.
+    and is counted. `absent` is the reason of a planned answer of which there is no trace.
 
     Raises:
         RunFolderError: The run cannot be read, or does not say what was planned.
     """
-    table = read_scores(reader)
+    table = read_scores(reader, absent=absent)
     means = table.case_means()
     return Analysis(
         plan=table.plan,
         n_cases=len(table.cases),
         estimates=tuple(_estimates(table, means)),
+        gradings=table.gradings,
+        graded=tuple(_graded(table)),
         comparisons=tuple(_comparisons(table.plan, means)),
         missing=tuple(_counts(table.plan, table.reasons, table.reason_names)),
         incorrect=tuple(_counts(table.plan, table.evidence, COUNTED_EVIDENCE)),
         endings=tuple(Ending(*row) for row in reader.endings()),
+        turns=tuple(TurnCount(*row) for row in _turns(reader)),
         failed=tuple(Failure(*row) for row in reader.failed()),
         calls=tuple(reader.calls()),
         shared_verdicts=reader.shared_verdicts(),
@@ -198,10 +79,22 @@ def _estimates(table: ScoreTable, means: NDArray[np.float64]) -> Iterator[ArmEst
     for d, doctor in enumerate(table.plan.doctors):
         for a, arm in enumerate(table.plan.arms):
             for group, members in groups.items():
-                case_values = means[d, a, members]
-                estimate = mean_over_cases(case_values[~np.isnan(case_values)])
+                estimate = _over_cases(means[d, a, members])
                 n_missing = int(n_missing_of_case[d, a, members].sum())
-                yield ArmEstimate(doctor, arm, group, len(members), n_trials, n_missing, estimate)
+                alike = clustering(table.values[d, a, members])
+                yield ArmEstimate(doctor, arm, group, len(members), n_trials, n_missing, estimate, alike)
+
+
+def _graded(table: ScoreTable) -> Iterator[GradedEstimate]:
+    for grading, values in zip(table.gradings, table.under, strict=True):
+        means = mean_of_trials(values)
+        for d, doctor in enumerate(table.plan.doctors):
+            for a, arm in enumerate(table.plan.arms):
+                yield GradedEstimate(doctor, arm, grading, len(table.cases), _over_cases(means[d, a]))
+
+
+def _over_cases(means: NDArray[np.float64]) -> Estimate:
+    return mean_over_cases(means[~np.isnan(means)])
 
 
 def _members(cases: tuple[CaseRow, ...]) -> dict[Group, NDArray[np.intp]]:
@@ -247,3 +140,10 @@ def _counts(plan: Plan, codes: NDArray[Any], names: tuple[str, ...]) -> Iterator
             counts = Counter(codes[d, a][codes[d, a] >= 0].tolist())
             for code, count in counts.most_common():
                 yield Count(doctor, arm, names[code], count)
+
+
+def _turns(reader: RunReader) -> list[tuple[Any, ...]]:
+    """Doctor, why encounters ended, how often the doctor spoke in them, and how many such encounters there are."""
+    spoken = "SELECT COUNT(*) FROM messages m WHERE m.encounter_id = e.id AND m.speaker = ?"
+    sql = f"SELECT doctor, ended, ({spoken}) AS turns, COUNT(*) FROM encounters e GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+    return reader._rows(sql, (DOCTOR,))

@@ -1,47 +1,108 @@
-"""The accuracy of every doctor in every arm, drawn as SVG text."""
+"""The figure of the paper: accuracy in every arm, with intervals and the tests between neighbouring arms."""
 
-import io
-import warnings
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from openosce.reports.analysis import Analysis
+from openosce.reports.canvas import COLOURS, INK, MARKERS, Drawing, legend, settings, svg
+from openosce.reports.results import ALL, Analysis, Group
 from openosce.reports.text import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito's colours, safe for colour-blind readers; the marker tells the doctors apart without any colour.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+INFORMATION = ("vignette", "multi_turn", "single_turn", "summarized")
+"""What the doctor knows when the question is put, in the order of the paper."""
+
+_QUESTIONS = {"mcq": "multiple choice", "frq": "free response"}
+_ARM = re.compile(r"(?P<information>.+?)_(?P<question>mcq|frq)(?P<rest>_.+)?")
+_OWN = "multi_turn_own"
+"""The diagnosis of the conversation itself, graded like a free response."""
+
 _CHANCE = 0.25
 """Of a choice among four."""
-_SETTINGS: Any = {"svg.hashsalt": "openosce", "svg.fonttype": "path", "text.parse_math": False}
 _SPREAD = 0.6
 """How much of the room between two arms the doctors take."""
+_LONGEST_WORD = 14
+_MOST_LINES = 4
+"""Of a label below an arm."""
+_MOST_BRACKETS = 6
+"""In one panel; where there would be more, the figure has none, and the table of comparisons tells."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The arms that ask the same kind of question, in the order of the paper."""
+
+    question: str
+    """`mcq`, `frq`, or nothing for arms that are neither."""
+    arms: tuple[str, ...]
+    information: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """The kind of question in words."""
+        return _QUESTIONS.get(self.question, "")
+
+
+def panels(arms: tuple[str, ...]) -> list[Panel]:
+    """Multiple choice and free response apart."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for arm in arms:
+        match = _ARM.fullmatch(arm)
+        if match is not None:
+            found.setdefault(match["question"], []).append((match["information"] + (match["rest"] or ""), arm))
+        else:
+            found.setdefault("frq" if arm == _OWN else "", []).append((arm, arm))
+    return [_panel(question, found[question]) for question in (*_QUESTIONS, "") if question in found]
+
+
+def _panel(question: str, arms: list[tuple[str, str]]) -> Panel:
+    arms = sorted(arms, key=lambda pair: order(pair[0]))
+    return Panel(question, tuple(arm for _, arm in arms), tuple(information for information, _ in arms))
+
+
+def order(information: str) -> int:
+    """Where it comes in the paper; what the paper does not have comes last."""
+    return INFORMATION.index(information) if information in INFORMATION else len(INFORMATION)
+
+
+def labels(information: Iterable[str]) -> list[str]:
+    """A label each, a line a word; words and labels that would crowd out the figure are cut."""
+    return ["\n".join(one_line(word, _LONGEST_WORD) for word in name.split("_")[:_MOST_LINES]) for name in information]
 
 
 def accuracy_figure(analysis: Analysis) -> str:
-    """Draw accuracy by arm with 95 % intervals as SVG; the same analysis gives the same bytes.
+    """Draw accuracy by arm as an SVG document; the same analysis gives the same bytes."""
+    return svg(accuracy_drawing(analysis).figure)
+
+
+def accuracy_drawing(analysis: Analysis) -> Drawing:
+    """Accuracy by arm with 95 % intervals, multiple choice and free response apart, doctors side by side.
 
     What cannot be computed is not drawn: a mean without an interval is a marker without a bar.
     """
-    import matplotlib  # lazily: a second of CPU
-    from matplotlib.figure import Figure
+    with settings():
+        from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
-        # A name in a script that the font lacks is drawn as boxes; the table beside the figure spells it.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        figure = Figure(figsize=(max(6.0, 1.1 * len(analysis.plan.arms)), 4.2), layout="constrained")
-        axes = figure.subplots()
-        for n in range(len(analysis.plan.doctors)):
-            _draw_doctor(axes, analysis, n)
-        _draw_chance(axes, analysis.plan.arms)
-        _finish(axes, analysis.plan.arms)
-        if axes.get_legend_handles_labels()[0]:
-            figure.legend(loc="outside upper left", ncols=2, frameon=False, fontsize=9)
-        text = io.StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None})
-    return text.getvalue()
+        found = panels(analysis.plan.arms) or [Panel("", (), ())]
+        n_arms = sum(len(panel.arms) for panel in found)
+        figure = Figure(figsize=(max(6.0, 1.1 * n_arms + 0.8), 4.6), layout="constrained")
+        widths = [max(1, len(panel.arms)) for panel in found]
+        row = figure.subplots(1, len(found), sharey=True, width_ratios=widths, squeeze=False)[0]
+        with_tests = False
+        for axes, panel in zip(row, found, strict=True):
+            for n in range(len(analysis.plan.doctors)):
+                draw_doctor(axes, analysis, n, {arm: place for place, arm in enumerate(panel.arms)})
+            _draw_chance(axes, panel)
+            with_tests |= _draw_brackets(axes, analysis, panel)
+            _finish(axes, panel)
+        row[0].set_ylabel("accuracy, mean over cases, 95% interval")
+        legend(figure, row)
+    title = "Accuracy by arm" + ("; above, Holm's adjusted p of neighbouring arms" if with_tests else "")
+    return Drawing("accuracy", title, accuracy_in_words(analysis), figure)
 
 
 def accuracy_in_words(analysis: Analysis) -> str:
@@ -54,39 +115,84 @@ def accuracy_in_words(analysis: Analysis) -> str:
     return "Accuracy by arm. " + "; ".join(parts)
 
 
-def _draw_doctor(axes: "Axes", analysis: Analysis, n: int) -> None:
+def draw_doctor(
+    axes: "Axes", analysis: Analysis, n: int, places: Mapping[str, float], group: Group = ALL, **look: Any
+) -> None:
+    """The `n`-th doctor's means as markers, each arm at its place, with intervals.
+
+    `look` is for the markers; its `spread` says how much of the room between two places the doctors take.
+    """
     doctors = analysis.plan.doctors
-    shift = _SPREAD * ((n + 0.5) / len(doctors) - 0.5)
-    style: dict[str, Any] = {"color": _COLOURS[n % len(_COLOURS)]}
-    xs, means = [], []
-    for place, arm in enumerate(analysis.plan.arms):
-        estimate = analysis.find(doctors[n], arm).estimate
-        if estimate.mean is None:
+    shift = look.pop("spread", _SPREAD) * ((n + 0.5) / len(doctors) - 0.5)
+    colour = COLOURS[n % len(COLOURS)]
+    xs: list[float] = []
+    means: list[float] = []
+    for arm, place in places.items():
+        found = analysis.find(doctors[n], arm, group).estimate
+        if found.mean is None:
             continue
         xs.append(place + shift)
-        means.append(estimate.mean)
-        if estimate.ci_low is not None and estimate.ci_high is not None:
-            axes.vlines(place + shift, estimate.ci_low, estimate.ci_high, linewidth=1.6, **style)
+        means.append(found.mean)
+        if found.ci_low is not None and found.ci_high is not None:
+            lengths = [[found.mean - found.ci_low], [found.ci_high - found.mean]]
+            axes.errorbar(xs[-1:], means[-1:], lengths, fmt="none", ecolor=colour, elinewidth=1.5, capsize=3)
     # The space keeps matplotlib from taking a name with a leading underscore for a hidden label.
-    label = f" {one_line(doctors[n], 60)}"
-    axes.plot(xs, means, _MARKERS[n % len(_MARKERS)], markersize=7, label=label, clip_on=False, zorder=3, **style)
+    style: dict[str, Any] = {"markersize": 5.5, "label": f" {one_line(doctors[n], 60)}", "color": colour} | look
+    axes.plot(xs, means, MARKERS[n % len(MARKERS)], clip_on=False, zorder=3, **style)
 
 
-def _draw_chance(axes: "Axes", arms: tuple[str, ...]) -> None:
-    places = [place for place, arm in enumerate(arms) if arm.endswith("_mcq")]
-    if places:
-        starts, ends = [place - 0.45 for place in places], [place + 0.45 for place in places]
+def _draw_chance(axes: "Axes", panel: Panel) -> None:
+    if panel.question == "mcq" and panel.arms:
         label = " chance, four choices"
-        axes.hlines(
-            [_CHANCE] * len(places), starts, ends, colors="#777777", linestyles="dotted", linewidth=1.4, label=label
-        )
+        axes.axhline(_CHANCE, color=INK, alpha=0.6, linestyle="dotted", linewidth=1.4, label=label)
 
 
-def _finish(axes: "Axes", arms: tuple[str, ...]) -> None:
-    axes.set_xlim(-0.6, len(arms) - 0.4)
-    axes.set_ylim(0, 1)
-    axes.set_xticks(range(len(arms)), [one_line(arm, 40).replace("_", "\n") for arm in arms], fontsize=9)
-    axes.set_ylabel("accuracy, mean over cases, 95% interval")
-    axes.grid(axis="y", color="#dddddd", linewidth=0.7)
+def _draw_brackets(axes: "Axes", analysis: Analysis, panel: Panel) -> bool:
+    """Above neighbouring arms, Holm's adjusted p of their difference, a row a doctor; returns whether there is any."""
+    doctors = analysis.plan.doctors
+    neighbours = [pair for pair in pairwise(panel.information) if set(pair) <= set(INFORMATION)]
+    if len(doctors) * len(neighbours) > _MOST_BRACKETS:
+        return False
+    adjusted = {(row.a, row.b): row.p_adjusted for row in analysis.comparisons}
+    sides = {(side.model, side.arm): side for pair in adjusted for side in pair}
+    height, any_drawn = _highest(analysis, panel) + 0.06, False
+    for n, doctor in enumerate(doctors):
+        colour = INK if len(doctors) == 1 else COLOURS[n % len(COLOURS)]
+        for left, _ in neighbours:
+            place = panel.information.index(left)
+            a, b = (sides.get((doctor, arm)) for arm in panel.arms[place : place + 2])
+            p = None if a is None or b is None else adjusted.get((a, b), adjusted.get((b, a)))
+            if p is not None:
+                _bracket(axes, place, height + 0.1 * n, p, colour)
+                any_drawn = True
+    return any_drawn
+
+
+def _highest(analysis: Analysis, panel: Panel) -> float:
+    estimates = [analysis.find(doctor, arm).estimate for doctor in analysis.plan.doctors for arm in panel.arms]
+    tops = [value for found in estimates for value in (found.mean, found.ci_high) if value is not None]
+    return max([1.0, *tops])
+
+
+def _bracket(axes: "Axes", place: int, height: float, p: float, colour: str) -> None:
+    left, right = place + 0.06, place + 0.94
+    axes.plot([left, left, right, right], [height - 0.02, height, height, height - 0.02], color=colour, linewidth=0.9)
+    text = "p<0.001" if p < 0.001 else f"p={p:.2g}"
+    axes.text((left + right) / 2, height + 0.008, text, ha="center", va="bottom", fontsize=8, color=colour)
+
+
+def _finish(axes: "Axes", panel: Panel) -> None:
+    axes.set_xlim(-0.6, len(panel.arms) - 0.4)
+    low, high = axes.get_ylim()
+    axes.set_ylim(min(0.0, low), max(1.0, high))
+    axes.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
+    axes.set_xticks(range(len(panel.arms)), labels(panel.information), fontsize=9)
+    axes.set_title(panel.title, fontsize=10)
+    dress(axes)
+
+
+def dress(axes: "Axes") -> None:
+    """Faint lines to read the values by, and no box."""
+    axes.grid(axis="y", color=INK, alpha=0.15, linewidth=0.7)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)

@@ -1,13 +1,15 @@
 """The scores of a run as compact arrays: read once, and every table is made from them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from openosce.errors import RunFolderError
+from openosce.grading.grader import OPTIONS
 from openosce.grading.record import ACCURACY, Missing
-from openosce.runs.folder import MANIFEST, CaseRow, RunReader, ScoreRow
+from openosce.runs.folder import MANIFEST, CaseRow, RunReader
 
 COUNTED_EVIDENCE = ("no_option", "ambiguous")
 """Codes of answers that are wrong because they choose nothing, or too much."""
@@ -29,6 +31,22 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Grading:
+    """One way of grading all answers: a match policy, and who applied it."""
+
+    policy: str
+    graders: frozenset[str]
+    """Whose scores count: a grader, and the rule that matches options."""
+    other_grader: str | None = None
+    """The grader, where it is not the study's own."""
+
+    @property
+    def name(self) -> str:
+        """The name of a column: the policy, and the grader where it is another."""
+        return self.policy if self.other_grader is None else f"{self.policy} by {self.other_grader}"
+
+
+@dataclass(frozen=True)
 class ScoreTable:
     """The planned answers' scores, arrays of shape (doctors, arms, cases, slots); a slot is a condition's trial."""
 
@@ -41,15 +59,20 @@ class ScoreTable:
     reason_names: tuple[str, ...]
     evidence: NDArray[np.int8]
     """Why it is wrong: an index into `COUNTED_EVIDENCE`, -1 for anything else."""
+    gradings: tuple[Grading, ...]
+    """The headline first, then the other policies, then other graders."""
+    under: NDArray[np.float64]
+    """The scores under each grading, one more axis in front: (gradings, doctors, arms, cases, slots)."""
 
     def case_means(self) -> NDArray[np.float64]:
         """The mean over the valid trials, shape (doctors, arms, cases); NaN for a case without any."""
-        valid = ~np.isnan(self.values)
-        n_valid = valid.sum(axis=-1)
-        total = np.where(valid, self.values, 0.0).sum(axis=-1)
-        means = np.full(n_valid.shape, np.nan)
-        np.divide(total, n_valid, out=means, where=n_valid > 0)
-        return means
+        return mean_of_trials(self.values)
+
+
+def mean_of_trials(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mean over the last axis, of what is not NaN; NaN where nothing is left."""
+    valid = ~np.isnan(values)
+    return _ratio(np.where(valid, values, 0.0).sum(axis=-1), valid.sum(axis=-1))
 
 
 def read_plan(reader: RunReader) -> Plan:
@@ -69,59 +92,157 @@ def read_plan(reader: RunReader) -> Plan:
         ) from None
 
 
-def read_scores(reader: RunReader, metric: str = ACCURACY) -> ScoreTable:
-    """Read every planned answer's score under the headline policy: the mean over its grader's valid verdicts.
+def read_scores(reader: RunReader, metric: str = ACCURACY, absent: str = Missing.NOT_RUN) -> ScoreTable:
+    """Read every planned answer's score: under the headline policy by the study's grader, and under each other grading.
+
+    A score is the mean over the valid verdicts of one grading.
+
+    Args:
+        reader: The run.
+        metric: Which scores to read.
+        absent: The reason of a planned answer of which there is no trace.
 
     Raises:
         RunFolderError: The run cannot be read, or does not say what was planned.
     """
     plan, cases = read_plan(reader), tuple(reader.cases())
-    shape = (len(plan.doctors), len(plan.arms), len(cases), len(plan.conditions) * plan.trials)
-    values = np.full(shape, np.nan)
-    reasons = np.zeros(shape, dtype=np.int16)
-    evidence = np.full(shape, -1, dtype=np.int8)
-    n_verdicts = np.zeros(shape, dtype=np.int16)
-    names = {Missing.NOT_RUN.value: 0}
-    place_of = _Places(plan, cases)
-    for row in reader.scores(metric):
-        if row.score.policy != plan.policy or (place := place_of(row)) is None:
-            continue
-        value = row.score.value
-        if value is not None:
-            n_verdicts[place] += 1
-            known = 0.0 if n_verdicts[place] == 1 else values[place]
-            values[place] = known + (value - known) / n_verdicts[place]
-            reasons[place] = -1
-            evidence[place] = _evidence_code(row) if value == 0 else -1
-        elif not n_verdicts[place]:
-            reasons[place] = names.setdefault(_reason(row), len(names))
-    return ScoreTable(plan, cases, values, reasons, tuple(names), evidence)
+    places = _Places(reader, plan, cases)
+    signatures = _signatures(reader, metric)
+    gradings = _gradings(reader, plan, signatures)
+    sums, counts = _verdicts(reader, metric, signatures, places)
+    under = np.full((len(gradings), places.size), np.nan)
+    for n, grading in enumerate(gradings):
+        kept = [s for s, (policy, grader) in enumerate(signatures) if _belongs(grading, policy, grader)]
+        under[n] = _ratio(sums[kept].sum(axis=0), counts[kept].sum(axis=0))
+    reasons, names, evidence = _explanations(reader, metric, gradings[0], places, absent)
+    reasons[~np.isnan(under[0])] = -1
+    evidence[under[0] != 0] = -1
+    under = under.reshape(len(gradings), *places.shape)
+    arrays = under[0], reasons.reshape(places.shape), names, evidence.reshape(places.shape)
+    return ScoreTable(plan, cases, *arrays, gradings, under)
 
 
 class _Places:
-    """Where a score stands in the arrays; None for one that was not planned."""
+    """Where an answer stands in the flattened arrays; answers that were not planned have no place."""
 
-    def __init__(self, plan: Plan, cases: tuple[CaseRow, ...]) -> None:
-        self._trials = plan.trials
-        self._doctors = {name: n for n, name in enumerate(plan.doctors)}
-        self._arms = {name: n for n, name in enumerate(plan.arms)}
-        self._cases = {case.id: n for n, case in enumerate(cases)}
-        self._first_slots = {name: n * plan.trials for n, name in enumerate(plan.conditions)}
+    def __init__(self, reader: RunReader, plan: Plan, cases: tuple[CaseRow, ...]) -> None:
+        self.shape = (len(plan.doctors), len(plan.arms), len(cases), len(plan.conditions) * plan.trials)
+        self.size = int(np.prod(self.shape))
+        first_of_encounter = self._encounters(reader, plan, cases)
+        step = len(cases) * self.shape[3]
+        arms = {name: n * step for n, name in enumerate(plan.arms)}
+        found = [
+            (answer_id, first_of_encounter[encounter_id] + arms[arm])
+            for answer_id, encounter_id, arm in reader._rows("SELECT id, encounter_id, arm FROM answers ORDER BY id")
+            if arm in arms and encounter_id in first_of_encounter
+        ]
+        self._answers, self._places = np.array(found, dtype=np.int64).reshape(-1, 2).T
 
-    def __call__(self, row: ScoreRow) -> tuple[int, int, int, int] | None:
-        key = row.key
-        doctor, arm = self._doctors.get(key.doctor), self._arms.get(row.arm)
-        case, first_slot = self._cases.get(key.case_id), self._first_slots.get(key.condition)
-        if doctor is None or arm is None or case is None or first_slot is None or not 0 <= key.trial < self._trials:
-            return None
-        return doctor, arm, case, first_slot + key.trial
+    def _encounters(self, reader: RunReader, plan: Plan, cases: tuple[CaseRow, ...]) -> dict[int, int]:
+        """The place of every planned encounter's answer in the first arm."""
+        _, n_arms, n_cases, n_slots = self.shape
+        doctors = {name: n * n_arms * n_cases * n_slots for n, name in enumerate(plan.doctors)}
+        rows = {case.id: n * n_slots for n, case in enumerate(cases)}
+        slots = {name: n * plan.trials for n, name in enumerate(plan.conditions)}
+        return {
+            encounter_id: doctors[doctor] + rows[case_id] + slots[condition] + trial
+            for encounter_id, doctor, condition, case_id, trial in reader._rows(
+                "SELECT id, doctor, condition, case_id, trial FROM encounters"
+            )
+            if doctor in doctors and case_id in rows and condition in slots and 0 <= trial < plan.trials
+        }
+
+    def __call__(self, answer_ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The place of each answer, -1 for one without."""
+        if not len(self._answers):
+            return np.full(answer_ids.shape, -1)
+        at = np.searchsorted(self._answers, answer_ids).clip(max=len(self._answers) - 1)
+        return np.where(self._answers[at] == answer_ids, self._places[at], -1)
 
 
-def _reason(row: ScoreRow) -> str:
+def _signatures(reader: RunReader, metric: str) -> list[tuple[str, str]]:
+    """The policies with those who applied them, in the order in which they first did."""
+    sql = "SELECT DISTINCT policy, grader FROM scores WHERE metric = ?"
+    return [(policy, grader) for policy, grader in reader._rows(sql, (metric,))]
+
+
+def _gradings(reader: RunReader, plan: Plan, signatures: Iterable[tuple[str, str]]) -> tuple[Grading, ...]:
+    """The headline, the study's grader under other policies, and others' gradings of the same answers."""
+    graders = {grader for policy, grader in signatures if policy == plan.policy}
+    own = {_study_grader(reader), OPTIONS}
+    headline = frozenset(graders & own or graders)
+    own_graders = headline if not headline <= own else frozenset(grader for grader in own if grader is not None)
+    found = [Grading(plan.policy, headline)]
+    found += [Grading(policy, own_graders) for policy, grader in signatures if grader in own_graders]
+    found += [
+        Grading(policy, frozenset({grader, OPTIONS}), grader)
+        for policy, grader in signatures
+        if grader not in own_graders
+    ]
+    unique = {grading.name: grading for grading in reversed(found)}
+    return tuple(unique[name] for name in dict.fromkeys(grading.name for grading in found))
+
+
+def _study_grader(reader: RunReader) -> str | None:
+    """The model or rule that the study named as its grader."""
+    found: object = reader.manifest
+    for key in ("study", "roles", "grader", "model"):
+        found = found.get(key) if isinstance(found, dict) else None
+    return found if isinstance(found, str) else None
+
+
+def _belongs(grading: Grading, policy: str, grader: str) -> bool:
+    return policy == grading.policy and grader in grading.graders
+
+
+def _verdicts(
+    reader: RunReader, metric: str, signatures: list[tuple[str, str]], places: _Places
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The sum and the number of the valid verdicts, each of shape (signatures, places)."""
+    shape = (len(signatures), places.size)
+    if not signatures:
+        return np.zeros(shape), np.zeros(shape, dtype=np.int64)
+    codes = " ".join(f"WHEN policy = ? AND grader = ? THEN {n}" for n in range(len(signatures)))
+    sql = f"""SELECT answer_id, CASE WHEN typeof(value) IN ('real', 'integer') THEN value END, CASE {codes} END
+              FROM scores WHERE metric = ?"""
+    rows = reader._rows(sql, (*(name for signature in signatures for name in signature), metric))
+    answers, values, signed = np.array(rows, dtype=np.float64).T
+    found = places(answers.astype(np.int64))
+    valid = (found >= 0) & np.isfinite(values)
+    at = signed[valid].astype(np.int64) * places.size + found[valid]
+    sums = np.bincount(at, weights=values[valid], minlength=shape[0] * shape[1]).astype(np.float64)
+    counts = np.bincount(at, minlength=shape[0] * shape[1]).astype(np.int64)
+    return sums.reshape(shape), counts.reshape(shape)
+
+
+def _explanations(
+    reader: RunReader, metric: str, headline: Grading, places: _Places, absent: str
+) -> tuple[NDArray[np.int16], tuple[str, ...], NDArray[np.int8]]:
+    """By place: why there is no score (an index into the names), and why it is wrong; the last one said counts."""
+    reasons, names = np.zeros(places.size, dtype=np.int16), {str(absent): 0}
+    evidence = np.full(places.size, -1, dtype=np.int8)
+    counted = " OR ".join("s.evidence LIKE ?" for _ in COUNTED_EVIDENCE)
+    sql = f"""SELECT s.answer_id, s.grader, s.value, s.evidence, s.missing_reason, a.missing_reason
+              FROM scores s JOIN answers a ON a.id = s.answer_id
+              WHERE s.metric = ? AND s.policy = ? AND (s.value IS NULL OR s.value = 0 AND ({counted}))
+              ORDER BY s.rowid"""
+    rows = reader._rows(sql, (metric, headline.policy, *(f"{code}%" for code in COUNTED_EVIDENCE)))
+    found = places(np.array([row[0] for row in rows], dtype=np.int64))
+    for place, (_, grader, value, said, *missing) in zip(found.tolist(), rows, strict=True):
+        if place < 0 or grader not in headline.graders:
+            continue
+        if value is None:
+            reasons[place] = names.setdefault(_reason(*missing), len(names))
+        elif _kind(said) in COUNTED_EVIDENCE:
+            evidence[place] = COUNTED_EVIDENCE.index(_kind(said))
+    return reasons, tuple(names), evidence
+
+
+def _reason(of_score: str | None, of_answer: str | None) -> str:
     """The kind of the reason, its detail left out; the answer's own where there is no answer to score."""
-    reason = _kind(row.score.missing_reason)
+    reason = _kind(of_score)
     if reason == Missing.NO_ANSWER:
-        reason = _kind(row.answer_missing_reason) or reason
+        reason = _kind(of_answer) or reason
     return reason or _UNEXPLAINED
 
 
@@ -129,6 +250,8 @@ def _kind(reason: str | None) -> str:
     return (reason or "").partition(":")[0].strip()
 
 
-def _evidence_code(row: ScoreRow) -> int:
-    code = _kind(row.score.evidence)
-    return COUNTED_EVIDENCE.index(code) if code in COUNTED_EVIDENCE else -1
+def _ratio(total: NDArray[np.float64], count: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The total by the count, NaN where there is nothing to count."""
+    means = np.full(total.shape, np.nan)
+    np.divide(total, count, out=means, where=count > 0)
+    return means

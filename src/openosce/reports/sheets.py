@@ -1,16 +1,16 @@
-"""The tables of a run as plain text cells; `table.py` shows them in a terminal, `page.py` on a page."""
+"""The tables of results as plain text cells; `table.py` shows them in a terminal, `page.py` on a page.
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+The tables of how the run went stand in `conduct.py`.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from openosce.encounters import EndReason
-from openosce.reports.analysis import ALL, Analysis, Comparison, Count, Group
+from openosce.reports.results import ALL, Analysis, ArmEstimate, Comparison, Group, total
 from openosce.reports.scores import COUNTED_EVIDENCE, ScoreTable
-from openosce.reports.text import one_line
 
 NOTHING = "-"
 
@@ -46,37 +46,74 @@ class _Footnotes:
 
 
 def accuracy(analysis: Analysis, doctor: str) -> Sheet:
-    """One doctor's accuracy in every arm, with its interval and what is missing."""
-    footnotes = _Footnotes()
+    """One doctor's accuracy in every arm, with its interval, what the trials are worth, and what is missing."""
+    found = [analysis.find(doctor, arm) for arm in analysis.plan.arms]
     codes = [code for code in COUNTED_EVIDENCE if any(row.reason == code for row in analysis.incorrect)]
-    rows = []
-    for arm in analysis.plan.arms:
-        row = analysis.find(doctor, arm)
-        estimate = row.estimate
-        value = interval(estimate.mean, estimate.ci_low, estimate.ci_high, estimate.n_cases)
-        wrong = [str(_count(analysis.incorrect, doctor, arm, code)) for code in codes]
-        rows.append(
-            (
-                arm,
-                value + footnotes.mark(estimate.reason),
-                _of(estimate.n_cases, row.n_planned),
-                str(row.n_trials),
-                *wrong,
-                _missing_in_short(analysis, doctor, arm),
-            )
+    footnotes = _Footnotes()
+    rows = [
+        (
+            row.arm,
+            _accuracy(row, footnotes),
+            _of(row.estimate.n_cases, row.n_planned),
+            str(row.n_trials),
+            *_worth(row, analysis, footnotes),
+            *(str(total(analysis.incorrect, doctor, row.arm, code)) for code in codes),
+            _missing_in_short(analysis, doctor, row.arm),
         )
-    heads = (
-        "arm",
-        "accuracy\n[95% interval]",
-        "cases",
-        "trials",
-        *(code.replace("_", "\n") for code in codes),
-        "missing",
-    )
+        for row in found
+    ]
+    worth = ("ICC", "design\neffect", "effective\nn") if _says_worth(analysis) else ()
+    wrong = (code.replace("_", "\n") for code in codes)
+    heads = ("arm", "accuracy\n[95% interval]", "cases", "trials", *worth, *wrong, "missing")
     notes = footnotes.notes
+    if worth:
+        notes += (_WORTH,)
     if codes:
         notes += ("wrong because no option was chosen, or more than one, is counted under 'no option', 'ambiguous'",)
     return Sheet(doctor, heads, tuple(rows), notes, prose=(0, len(heads) - 1))
+
+
+_WORTH = (
+    "ICC: how alike the trials of a case are (1: they never differ); effective n: the independent answers that all "
+    "answers together are worth, their number by the design effect"
+)
+
+
+def _accuracy(row: ArmEstimate, footnotes: _Footnotes) -> str:
+    found = row.estimate
+    value = interval(found.mean, found.ci_low, found.ci_high, found.n_cases)
+    return value + footnotes.mark(found.reason or row.warning)
+
+
+def _says_worth(analysis: Analysis) -> bool:
+    """Whether there is anything to say about trials: there are none to compare where each case has but one."""
+    return any(row.clustering.icc is not None for row in analysis.estimates if row.group == ALL)
+
+
+def _worth(row: ArmEstimate, analysis: Analysis, footnotes: _Footnotes) -> tuple[str, ...]:
+    if not _says_worth(analysis):
+        return ()
+    found = row.clustering
+    if found.icc is None or found.design_effect is None or found.n_effective is None:
+        return NOTHING + footnotes.mark(found.reason), NOTHING, NOTHING
+    return f"{found.icc:.2f}", f"{found.design_effect:.2f}", f"{found.n_effective:,.0f}"
+
+
+def gradings(analysis: Analysis, doctor: str) -> Sheet | None:
+    """One doctor's accuracy under every match policy and grader; None where there is but the headline."""
+    if len(analysis.gradings) < 2:
+        return None
+    found = {(row.arm, row.grading.name): row for row in analysis.graded if row.model == doctor}
+    rows = []
+    for arm in analysis.plan.arms:
+        cells = [found[arm, grading.name] for grading in analysis.gradings]
+        rows.append((arm, *(_mean_with_n(row.estimate.mean, row.estimate.n_cases, row.n_planned) for row in cells)))
+    heads = ("arm", *(grading.name.replace(" by ", "\nby ") for grading in analysis.gradings))
+    notes = (
+        f"the headline is {analysis.gradings[0].name}; every column grades the same answers",
+        f"n is given where cases are left out for want of a score; {NOTHING}: nothing is graded that way",
+    )
+    return Sheet(f"{doctor} under every match policy", heads, tuple(rows), notes)
 
 
 def by_group(analysis: Analysis, doctor: str, key: str) -> Sheet | None:
@@ -122,90 +159,6 @@ def _compared(title: str, heads: tuple[str, ...], rows: Sequence[tuple[tuple[str
         cells.append((*place, value + footnotes.mark(found.reason), str(found.n_cases), *p_values))
     heads_of_all = (*heads, "difference\n[95% interval]", "cases", "p", "p (Holm)")
     return Sheet(title, heads_of_all, tuple(cells), footnotes.notes, prose=tuple(range(len(heads))))
-
-
-def endings(analysis: Analysis) -> Sheet:
-    """Why encounters ended, and what share of the doctor's encounters that is."""
-    totals: Counter[str] = Counter()
-    for row in analysis.endings:
-        totals[row.model] += row.count
-    rows = tuple(
-        (row.model, row.ended, str(row.count), f"{row.count / totals[row.model]:.0%}") for row in analysis.endings
-    )
-    failures = dict.fromkeys(row.ended for row in analysis.endings if _is_failure(row.ended))
-    notes = (f"ended by infrastructure, not by the doctor: {', '.join(failures)}",) if failures else ()
-    return Sheet("How encounters ended", ("doctor", "ended", "encounters", "share"), rows, notes, prose=(0, 1))
-
-
-def missing(analysis: Analysis) -> Sheet:
-    """What is missing and why, a row a doctor and arm."""
-    reasons = tuple(dict.fromkeys(row.reason for row in sorted(analysis.missing, key=lambda row: -row.count)))
-    places = dict.fromkeys((row.model, row.arm) for row in analysis.missing)
-    rows = [
-        (doctor, arm, *(str(_count(analysis.missing, doctor, arm, reason)) for reason in reasons))
-        for doctor, arm in places
-    ]
-    heads = ("doctor", "arm", *(reason.replace("_", " ") for reason in reasons))
-    return Sheet("Answers without a score", heads, tuple(rows), prose=(0, 1))
-
-
-def failed(analysis: Analysis, limit: int) -> Sheet:
-    """The first encounters that infrastructure ended, and how many more there are."""
-    shown = analysis.failed[:limit]
-    rows = tuple(
-        (row.key.doctor, row.key.case_id, str(row.key.trial), row.ended, one_line(row.error or NOTHING))
-        for row in shown
-    )
-    more = len(analysis.failed) - len(shown)
-    notes = (f"and {more} more",) if more else ()
-    heads = ("doctor", "case", "trial", "ended", "error")
-    return Sheet(f"Failed encounters: {len(analysis.failed)}", heads, rows, notes, prose=(0, 1, 3, 4))
-
-
-def calls(analysis: Analysis) -> Sheet | None:
-    """Calls, tokens, dollars and time of each role that a model plays; None where only built-in roles took part."""
-    if not analysis.calls:
-        return None
-    rows = [
-        (
-            row.role,
-            f"{row.answered:,}",
-            f"{row.failed:,}",
-            _number(row.tokens_in),
-            _number(row.tokens_in / row.answered if row.tokens_in is not None and row.answered else None),
-            _share(row.tokens_cached, row.tokens_in),
-            f"{row.repeated:.0%}" if row.repeated is not None else NOTHING,
-            _number(row.tokens_out),
-            "unknown" if row.dollars is None else f"{row.dollars:,.2f}",
-            _number(row.milliseconds),
-        )
-        for row in analysis.calls
-    ]
-    heads = (
-        "role",
-        "calls\nanswered",
-        "tries\nfailed",
-        "prompt\ntokens",
-        "a call",
-        "from\ncache",
-        "repeats a\nprefix",
-        "reply\ntokens",
-        "dollars",
-        "ms\na call",
-    )
-    graded, asked = analysis.shared_verdicts
-    notes = ["a failed try was made good by a later one, or its answer is missing; dollars need a price for every call"]
-    if graded:
-        notes.append(f"{graded:,} verdicts rest on {asked:,} distinct answers put to the grader")
-    return Sheet("Calls and cost", heads, tuple(rows), tuple(notes))
-
-
-def _number(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:,.0f}"
-
-
-def _share(part: float | None, whole: float | None) -> str:
-    return f"{part / whole:.0%}" if part is not None and whole else NOTHING
 
 
 def cases(table: ScoreTable, doctor: str, trial: int | None, limit: int) -> Sheet:
@@ -256,20 +209,12 @@ def _of(count: int, total: int) -> str:
     return str(count) if count == total else f"{count} of {total}"
 
 
-def _count(rows: Iterable[Count], doctor: str, arm: str, reason: str) -> int:
-    return sum(row.count for row in rows if (row.model, row.arm, row.reason) == (doctor, arm, reason))
-
-
 def _missing_in_short(analysis: Analysis, doctor: str, arm: str) -> str:
-    total = analysis.find(doctor, arm).n_missing
-    if total == 0:
+    n_missing = analysis.find(doctor, arm).n_missing
+    if n_missing == 0:
         return "0"
     reasons = [f"{r.reason}={r.count}" for r in analysis.missing if (r.model, r.arm) == (doctor, arm)]
-    return f"{total}: {', '.join(reasons)}"
-
-
-def _is_failure(reason: str) -> bool:
-    return reason in set(EndReason) and EndReason(reason).is_failure
+    return f"{n_missing}: {', '.join(reasons)}"
 
 
 def _marks(values: NDArray[np.float64]) -> str:

@@ -8,7 +8,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from openosce.reports import sheets
+from openosce.reports import conduct, sheets
 from openosce.reports.analysis import Analysis
 from openosce.reports.sheets import Sheet
 from openosce.reports.text import visible
@@ -31,10 +31,11 @@ def analysis_tables(analysis: Analysis) -> Group:
     parts: list[Sheet | None] = []
     for doctor in analysis.plan.doctors:
         parts.append(sheets.accuracy(analysis, doctor))
+        parts.append(sheets.gradings(analysis, doctor))
         parts += [sheets.by_group(analysis, doctor, key) for key in ("specialty", "dataset")]
-    parts += [sheets.endings(analysis), sheets.calls(analysis)]
+    parts += [conduct.endings(analysis), conduct.calls(analysis)]
     if analysis.failed:
-        parts.append(sheets.failed(analysis, _SHOWN_FAILURES))
+        parts.append(conduct.failed(analysis, _SHOWN_FAILURES))
     return Group(*(sheet_table(sheet) for sheet in parts if sheet is not None))
 
 

@@ -1,0 +1,110 @@
+"""The tables of how a run went: how encounters ended, what is missing and why, and what the calls came to."""
+
+from collections import Counter
+
+from openosce.encounters import EndReason
+from openosce.reports.results import Analysis, total
+from openosce.reports.sheets import NOTHING, Sheet
+from openosce.reports.text import one_line
+
+
+def endings(analysis: Analysis) -> Sheet:
+    """Why encounters ended, what share of the doctor's encounters that is, and after how many turns."""
+    encounters: Counter[str] = Counter()
+    for row in analysis.endings:
+        encounters[row.model] += row.count
+    rows = tuple(
+        (row.model, row.ended, str(row.count), f"{row.count / encounters[row.model]:.0%}", turns)
+        for row in analysis.endings
+        for turns in (_turns(analysis, row.model, row.ended),)
+    )
+    failures = dict.fromkeys(row.ended for row in analysis.endings if is_failure(row.ended))
+    notes = (f"ended by infrastructure, not by the doctor: {', '.join(failures)}",) if failures else ()
+    heads = ("doctor", "ended", "encounters", "share", "doctor's turns\nmedian (range)")
+    return Sheet("How encounters ended", heads, rows, notes, prose=(0, 1))
+
+
+def _turns(analysis: Analysis, doctor: str, ended: str) -> str:
+    """The median number of the doctor's turns, with the least and the most: `9 (2-30)`."""
+    counts = Counter({r.turns: r.count for r in analysis.turns if (r.model, r.ended) == (doctor, ended)})
+    if not counts:
+        return NOTHING
+    turns = sorted(counts.elements())
+    middle = (turns[(len(turns) - 1) // 2] + turns[len(turns) // 2]) / 2
+    return f"{middle:g} ({turns[0]}-{turns[-1]})"
+
+
+def is_failure(reason: str) -> bool:
+    """Whether infrastructure, not the doctor, ended the encounter."""
+    return reason in set(EndReason) and EndReason(reason).is_failure
+
+
+def missing(analysis: Analysis) -> Sheet:
+    """What is missing and why, a row a doctor and arm."""
+    reasons = tuple(dict.fromkeys(row.reason for row in sorted(analysis.missing, key=lambda row: -row.count)))
+    places = dict.fromkeys((row.model, row.arm) for row in analysis.missing)
+    rows = [
+        (doctor, arm, *(str(total(analysis.missing, doctor, arm, reason)) for reason in reasons))
+        for doctor, arm in places
+    ]
+    heads = ("doctor", "arm", *(reason.replace("_", " ") for reason in reasons))
+    return Sheet("Answers without a score", heads, tuple(rows), prose=(0, 1))
+
+
+def failed(analysis: Analysis, limit: int) -> Sheet:
+    """The first encounters that infrastructure ended, and how many more there are."""
+    shown = analysis.failed[:limit]
+    rows = tuple(
+        (row.key.doctor, row.key.case_id, str(row.key.trial), row.ended, one_line(row.error or NOTHING))
+        for row in shown
+    )
+    more = len(analysis.failed) - len(shown)
+    notes = (f"and {more} more",) if more else ()
+    heads = ("doctor", "case", "trial", "ended", "error")
+    return Sheet(f"Failed encounters: {len(analysis.failed)}", heads, rows, notes, prose=(0, 1, 3, 4))
+
+
+def calls(analysis: Analysis) -> Sheet | None:
+    """Calls, tokens, dollars and time of each role that a model plays; None where only built-in roles took part."""
+    if not analysis.calls:
+        return None
+    rows = [
+        (
+            row.role,
+            f"{row.answered:,}",
+            f"{row.failed:,}",
+            _number(row.tokens_in),
+            _number(row.tokens_in / row.answered if row.tokens_in is not None and row.answered else None),
+            _share(row.tokens_cached, row.tokens_in),
+            f"{row.repeated:.0%}" if row.repeated is not None else NOTHING,
+            _number(row.tokens_out),
+            "unknown" if row.dollars is None else f"{row.dollars:,.2f}",
+            _number(row.milliseconds),
+        )
+        for row in analysis.calls
+    ]
+    heads = (
+        "role",
+        "calls\nanswered",
+        "tries\nfailed",
+        "prompt\ntokens",
+        "a call",
+        "from\ncache",
+        "repeats a\nprefix",
+        "reply\ntokens",
+        "dollars",
+        "ms\na call",
+    )
+    graded, asked = analysis.shared_verdicts
+    notes = ["a failed try was made good by a later one, or its answer is missing; dollars need a price for every call"]
+    if graded:
+        notes.append(f"{graded:,} verdicts rest on {asked:,} distinct answers put to the grader")
+    return Sheet("Calls and cost", heads, tuple(rows), tuple(notes))
+
+
+def _number(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:,.0f}"
+
+
+def _share(part: float | None, whole: float | None) -> str:
+    return f"{part / whole:.0%}" if part is not None and whole else NOTHING

@@ -1,0 +1,73 @@
+"""The order of a report: its sections, each with a word of explanation, its figures and its tables."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from openosce.reports import conduct, sheets
+from openosce.reports.results import Analysis
+from openosce.reports.sheets import Sheet
+
+_SHOWN_FAILURES = 100
+
+_ACCURACY = (
+    "A case's value is the mean over its valid trials. The interval is the 95% t interval over cases; it may pass 0 or "
+    "1."
+)
+_GRADINGS = (
+    "The same answers, graded by other rules: what counts as right decides part of the accuracy. Mean over cases under "
+    "each match policy; the headline comes first."
+)
+_GROUPS = "Means; osce analyze --json prints them with their intervals."
+_COMPARISONS = (
+    "Paired t test over the cases that are valid on both sides. Holm's adjusted p takes together the arms of one "
+    "doctor, or the doctors in one arm."
+)
+_MISSING = "What is missing is left out of every mean; it is never counted as wrong."
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with what stands below it."""
+
+    name: str
+    """Of its anchor and its files."""
+    heading: str
+    sheets: tuple[Sheet, ...]
+    words: str = ""
+    figures: tuple[str, ...] = ()
+    """Names of drawings that stand above the tables."""
+
+
+def sections(analysis: Analysis) -> list[Section]:
+    """Every section of a report, those without a table or figure to show included."""
+    doctors = analysis.plan.doctors
+    by_specialty = [sheets.by_group(analysis, doctor, "specialty") for doctor in doctors]
+    by_dataset = [sheets.by_group(analysis, doctor, "dataset") for doctor in doctors]
+    compared = [sheets.doctors_compared(analysis), *(sheets.arms_compared(analysis, doctor) for doctor in doctors)]
+    accuracy = [sheets.accuracy(analysis, doctor) for doctor in doctors]
+    gradings = [sheets.gradings(analysis, doctor) for doctor in doctors]
+    endings = conduct.endings(analysis) if analysis.endings else None
+    missing = conduct.missing(analysis) if analysis.missing else None
+    failed = conduct.failed(analysis, _SHOWN_FAILURES) if analysis.failed else None
+    return [
+        Section("accuracy", "Accuracy", _there(accuracy), _ACCURACY, ("accuracy",)),
+        Section("policies", "Under other match policies and graders", _there(gradings), _GRADINGS),
+        Section("specialties", "By specialty", _there(by_specialty), _GROUPS, ("specialties",)),
+        Section("datasets", "By data set", _there(by_dataset), _GROUPS),
+        Section("comparisons", "Comparisons", _there(compared), _COMPARISONS),
+        Section("endings", "How encounters ended", _there([endings]), "", ("turns",)),
+        Section("missing", "What is missing, and why", _there([missing]), _MISSING),
+        Section("failures", "Failed encounters", _there([failed])),
+        Section("calls", "Calls and cost", _there([conduct.calls(analysis)])),
+    ]
+
+
+def every_table(analysis: Analysis) -> Iterator[tuple[Section, Sheet]]:
+    """Every table of the report with the section it stands in."""
+    for section in sections(analysis):
+        for sheet in section.sheets:
+            yield section, sheet
+
+
+def _there(found: Iterable[Sheet | None]) -> tuple[Sheet, ...]:
+    return tuple(sheet for sheet in found if sheet is not None)
