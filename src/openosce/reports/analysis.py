@@ -146,4 +146,4 @@ def _turns(reader: RunReader) -> list[tuple[Any, ...]]:
     """Doctor, why encounters ended, how often the doctor spoke in them, and how many such encounters there are."""
     spoken = "SELECT COUNT(*) FROM messages m WHERE m.encounter_id = e.id AND m.speaker = ?"
     sql = f"SELECT doctor, ended, ({spoken}) AS turns, COUNT(*) FROM encounters e GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
-    return reader._rows(sql, (DOCTOR,))
+    return reader.rows(sql, (DOCTOR,))

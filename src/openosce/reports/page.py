@@ -24,7 +24,7 @@ from openosce.reports.sections import Section, sections
 from openosce.reports.tables_out import write_tables
 from openosce.reports.text import shortened
 from openosce.reports.transcripts import MOST_CONVERSATIONS, Packed, pack_conversations
-from openosce.runs.folder import REPORT, RunReader
+from openosce.runs.folder import DATABASE, REPORT, RunReader
 
 _TOLD_ELSEWHERE = ("notes", "fallbacks")
 """Keys of the manifest that the page's first paragraphs tell."""
@@ -87,7 +87,7 @@ def read_findings(run: Path, conversations: int = MOST_CONVERSATIONS) -> Finding
     except RunFolderError as failure:
         if not is_damage(failure):
             raise
-        first_line = f"{failure}; what can be read is reported"
+        first_line = f"{DATABASE} is damaged: {failure.__context__}; what can be read is reported"
     with tempfile.TemporaryDirectory(prefix="openosce-") as copy:
         losses = (first_line, *salvage(run, Path(copy)))
         with RunReader(Path(copy)) as reader:

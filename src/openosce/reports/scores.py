@@ -133,7 +133,7 @@ class _Places:
         arms = {name: n * step for n, name in enumerate(plan.arms)}
         found = [
             (answer_id, first_of_encounter[encounter_id] + arms[arm])
-            for answer_id, encounter_id, arm in reader._rows("SELECT id, encounter_id, arm FROM answers ORDER BY id")
+            for answer_id, encounter_id, arm in reader.rows("SELECT id, encounter_id, arm FROM answers ORDER BY id")
             if arm in arms and encounter_id in first_of_encounter
         ]
         self._answers, self._places = np.array(found, dtype=np.int64).reshape(-1, 2).T
@@ -146,7 +146,7 @@ class _Places:
         slots = {name: n * plan.trials for n, name in enumerate(plan.conditions)}
         return {
             encounter_id: doctors[doctor] + rows[case_id] + slots[condition] + trial
-            for encounter_id, doctor, condition, case_id, trial in reader._rows(
+            for encounter_id, doctor, condition, case_id, trial in reader.rows(
                 "SELECT id, doctor, condition, case_id, trial FROM encounters"
             )
             if doctor in doctors and case_id in rows and condition in slots and 0 <= trial < plan.trials
@@ -163,7 +163,7 @@ class _Places:
 def _signatures(reader: RunReader, metric: str) -> list[tuple[str, str]]:
     """The policies with those who applied them, in the order in which they first did."""
     sql = "SELECT DISTINCT policy, grader FROM scores WHERE metric = ?"
-    return [(policy, grader) for policy, grader in reader._rows(sql, (metric,))]
+    return [(policy, grader) for policy, grader in reader.rows(sql, (metric,))]
 
 
 def _gradings(reader: RunReader, plan: Plan, signatures: Iterable[tuple[str, str]]) -> tuple[Grading, ...]:
@@ -205,7 +205,7 @@ def _verdicts(
     codes = " ".join(f"WHEN policy = ? AND grader = ? THEN {n}" for n in range(len(signatures)))
     sql = f"""SELECT answer_id, CASE WHEN typeof(value) IN ('real', 'integer') THEN value END, CASE {codes} END
               FROM scores WHERE metric = ?"""
-    rows = reader._rows(sql, (*(name for signature in signatures for name in signature), metric))
+    rows = reader.rows(sql, (*(name for signature in signatures for name in signature), metric))
     answers, values, signed = np.array(rows, dtype=np.float64).T
     found = places(answers.astype(np.int64))
     valid = (found >= 0) & np.isfinite(values)
@@ -226,7 +226,7 @@ def _explanations(
               FROM scores s JOIN answers a ON a.id = s.answer_id
               WHERE s.metric = ? AND s.policy = ? AND (s.value IS NULL OR s.value = 0 AND ({counted}))
               ORDER BY s.rowid"""
-    rows = reader._rows(sql, (metric, headline.policy, *(f"{code}%" for code in COUNTED_EVIDENCE)))
+    rows = reader.rows(sql, (metric, headline.policy, *(f"{code}%" for code in COUNTED_EVIDENCE)))
     found = places(np.array([row[0] for row in rows], dtype=np.int64))
     for place, (_, grader, value, said, *missing) in zip(found.tolist(), rows, strict=True):
         if place < 0 or grader not in headline.graders:

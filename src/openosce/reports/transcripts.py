@@ -91,7 +91,7 @@ def _entries(reader: RunReader) -> list[_Entry]:
                     CASE WHEN json_valid(record) THEN json_extract(record, '$.diagnosis.name') END
              FROM encounters e LEFT JOIN cases c ON c.id = e.case_id
              ORDER BY doctor, c.rowid, case_id, trial, condition"""
-    return [_Entry(*row) for row in reader._rows(sql)]
+    return [_Entry(*row) for row in reader.rows(sql)]
 
 
 def _pack(reader: RunReader, plan: Plan, headline: Grading, sample: Sequence[_Entry], n_all: int) -> Packed:
@@ -137,14 +137,14 @@ def _read(reader: RunReader, entries: Sequence[_Entry]) -> Iterator[tuple[_Entry
     marks = ", ".join("?" * len(ids))
     messages: dict[int, list[tuple[Any, ...]]] = {number: [] for number in ids}
     sql = f"SELECT encounter_id, speaker, listener, text FROM messages WHERE encounter_id IN ({marks}) ORDER BY 1, n"
-    for encounter_id, *message in reader._rows(sql, tuple(ids)):
+    for encounter_id, *message in reader.rows(sql, tuple(ids)):
         messages[encounter_id].append(tuple(message))
     answers: dict[int, _Answers] = {number: {} for number in ids}
     sql = f"""SELECT encounter_id, arm, text, a.missing_reason,
                      metric, value, policy, grader, evidence, s.missing_reason
               FROM answers a LEFT JOIN scores s ON s.answer_id = a.id
               WHERE encounter_id IN ({marks}) ORDER BY a.id, s.rowid"""
-    for encounter_id, arm, text, reason, *score in reader._rows(sql, tuple(ids)):
+    for encounter_id, arm, text, reason, *score in reader.rows(sql, tuple(ids)):
         _, _, scores = answers[encounter_id].setdefault(arm, (text, reason, []))
         if score[0] is not None:
             scores.append(tuple(score))

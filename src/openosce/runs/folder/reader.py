@@ -59,7 +59,12 @@ class RunReader:
         except sqlite3.Error as failure:
             raise RunFolderError(f"{self.folder / DATABASE}: cannot be read: {failure}") from None
 
-    def _rows(self, sql: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+    def rows(self, sql: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query of one's own.
+
+        Raises:
+            RunFolderError: The database cannot be read.
+        """
         with self._reading():
             return self._connection.execute(sql, values).fetchall()
 
@@ -77,11 +82,11 @@ class RunReader:
 
     def cases(self) -> list[CaseRow]:
         """The planned cases."""
-        return [CaseRow(*row) for row in self._rows("SELECT id, specialty, dataset FROM cases ORDER BY rowid")]
+        return [CaseRow(*row) for row in self.rows("SELECT id, specialty, dataset FROM cases ORDER BY rowid")]
 
     def case(self, case_id: str) -> Case:
         """One case's whole record."""
-        rows = self._rows("SELECT record FROM cases WHERE id = ?", (case_id,))
+        rows = self.rows("SELECT record FROM cases WHERE id = ?", (case_id,))
         if not rows:
             raise RunFolderError(f"{self.folder}: holds no case {case_id!r}")
         return Case.model_validate_json(rows[0][0])
@@ -136,13 +141,13 @@ class RunReader:
     def endings(self) -> list[tuple[str, str, str, int]]:
         """Doctor, condition, why encounters ended, and how many."""
         sql = "SELECT doctor, condition, ended, COUNT(*) FROM encounters GROUP BY 1, 2, 3 ORDER BY 1, 2, 4 DESC"
-        return [(doctor, condition, ended, count) for doctor, condition, ended, count in self._rows(sql)]
+        return [(doctor, condition, ended, count) for doctor, condition, ended, count in self.rows(sql)]
 
     def returned_models(self) -> dict[str, list[str]]:
         """By role, the models as the providers named them in their replies."""
         sql = "SELECT DISTINCT role, model_id FROM calls WHERE model_id IS NOT NULL ORDER BY role, model_id"
         found: dict[str, list[str]] = {}
-        for role, model_id in self._rows(sql):
+        for role, model_id in self.rows(sql):
             found.setdefault(role, []).append(model_id)
         return found
 
@@ -152,34 +157,34 @@ class RunReader:
                         SUM(tokens_out), CASE WHEN SUM(error IS NULL AND dollars IS NULL) = 0 THEN SUM(dollars) END,
                         AVG(ms), SUM(repeated * tokens_in) / SUM(CASE WHEN repeated IS NOT NULL THEN tokens_in END)
                  FROM calls GROUP BY role ORDER BY MIN(id)"""
-        return [CallSums(*row) for row in self._rows(sql)]
+        return [CallSums(*row) for row in self.rows(sql)]
 
     def shared_verdicts(self) -> tuple[int, int]:
         """How many answers a model graded, and how many distinct first questions that took."""
         sql = """SELECT COUNT(*) FROM scores WHERE value IS NOT NULL AND metric = 'accuracy'
                  AND grader IN (SELECT DISTINCT json_extract(address, '$[0]') FROM calls WHERE role = 'grader')"""
         asked = "SELECT COUNT(*) FROM calls WHERE role = 'grader' AND error IS NULL AND address LIKE '%grade/extract/%'"
-        return self._rows(sql)[0][0], self._rows(asked)[0][0]
+        return self.rows(sql)[0][0], self.rows(asked)[0][0]
 
     def failed(self) -> list[tuple[TrialKey, str, str | None]]:
         """The encounters that infrastructure ended: which, how, and the error."""
         names = [reason.value for reason in EndReason if reason.is_failure]
         sql = f"""SELECT doctor, condition, case_id, trial, ended, error FROM encounters
                   WHERE ended IN ({", ".join("?" * len(names))}) ORDER BY id"""
-        return [(TrialKey(*row[:4]), row[4], row[5]) for row in self._rows(sql, tuple(names))]
+        return [(TrialKey(*row[:4]), row[4], row[5]) for row in self.rows(sql, tuple(names))]
 
     def finished(self) -> set[TrialKey]:
         """The trials that need no further try."""
         keys = {
             row[0]: TrialKey(*row[1:5])
-            for row in self._rows("SELECT id, doctor, condition, case_id, trial, ended FROM encounters")
+            for row in self.rows("SELECT id, doctor, condition, case_id, trial, ended FROM encounters")
         }
-        gaps = {row[0] for row in self._rows("SELECT id, ended FROM encounters") if may_be_closed(row[1])}
+        gaps = {row[0] for row in self.rows("SELECT id, ended FROM encounters") if may_be_closed(row[1])}
         sql = """SELECT a.encounter_id, a.missing_reason, s.missing_reason, s.grader, s.policy
                  FROM answers a LEFT JOIN scores s ON s.answer_id = a.id
                  WHERE a.missing_reason IS NOT NULL OR s.missing_reason IS NOT NULL"""
         regraded = self._regraded()
-        for encounter_id, answer_reason, score_reason, *judged in self._rows(sql):
+        for encounter_id, answer_reason, score_reason, *judged in self.rows(sql):
             # What a later grading could not decide is no gap of the trial.
             reasons = (answer_reason, None if tuple(judged) in regraded else score_reason)
             if any(may_be_closed(reason) for reason in reasons):
@@ -196,19 +201,19 @@ class RunReader:
         sql = """SELECT id, doctor, condition, case_id, trial, ended, error FROM encounters
                  WHERE case_id = ? AND (? IS NULL OR doctor = ?) AND (? IS NULL OR trial = ?)
                  ORDER BY doctor, condition, trial"""
-        rows = self._rows(sql, (case_id, doctor, doctor, trial, trial))
+        rows = self.rows(sql, (case_id, doctor, doctor, trial, trial))
         return [self._trial(row[0], TrialKey(*row[1:5]), row[5], row[6]) for row in rows]
 
     def _trial(self, encounter_id: int, key: TrialKey, ended: str, error: str | None) -> Trial:
-        messages = self._rows(
+        messages = self.rows(
             "SELECT speaker, listener, text FROM messages WHERE encounter_id = ? ORDER BY n", (encounter_id,)
         )
         encounter = Encounter(tuple(Message(*row) for row in messages), EndReason(ended), error)
         answers = []
-        for answer_id, arm, text, reason in self._rows(
+        for answer_id, arm, text, reason in self.rows(
             "SELECT id, arm, text, missing_reason FROM answers WHERE encounter_id = ? ORDER BY id", (encounter_id,)
         ):
-            scores = self._rows(
+            scores = self.rows(
                 "SELECT metric, value, policy, grader, evidence, missing_reason FROM scores "
                 "WHERE answer_id = ? ORDER BY rowid",
                 (answer_id,),
