@@ -27,7 +27,7 @@ def test_nothing_is_found_in_a_sound_case():
         ({"diagnosis": Diagnosis(name="gout")}, ("risky", "answer equals no choice exactly")),
         ({"choices": (*CHOICES[:3], "Rabies ")}, ("risky", "blank-padded choice")),
         ({"choices": (*CHOICES[:3], "mumps")}, ("wrong", "repeated choice")),
-        ({"choices": (*CHOICES[:3], "Rabies\n\"")}, ("risky", "broken choice")),
+        ({"choices": (*CHOICES[:3], 'Rabies\n"')}, ("risky", "broken choice")),
         ({"choices": (*CHOICES[:3], " ")}, ("wrong", "blank answer or choice")),
         ({"choices": (), "diagnosis": Diagnosis(name="  ")}, ("wrong", "blank answer or choice")),
         ({"question": None}, ("risky", "no question sentence")),

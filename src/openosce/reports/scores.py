@@ -28,6 +28,8 @@ class Plan:
     """Planned per case, condition and arm."""
     policy: str
     """The headline policy; scores of other policies stay out of the estimates."""
+    development: frozenset[str] = frozenset()
+    """Cases that prompts were tried on; no estimate uses them."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,8 @@ def read_plan(reader: RunReader) -> Plan:
     try:
         plan = reader.manifest["plan"]
         doctors, conditions, arms = (tuple(map(str, plan[key])) for key in ("doctors", "conditions", "arms"))
-        return Plan(doctors, conditions, arms, int(plan["trials"]), str(reader.manifest["policy"]))
+        development = frozenset(map(str, plan.get("development", ())))
+        return Plan(doctors, conditions, arms, int(plan["trials"]), str(reader.manifest["policy"]), development)
     except (KeyError, TypeError, ValueError):
         raise RunFolderError(
             f"{reader.folder / MANIFEST}: does not say what was planned: "
@@ -105,7 +108,8 @@ def read_scores(reader: RunReader, metric: str = ACCURACY, absent: str = Missing
     Raises:
         RunFolderError: The run cannot be read, or does not say what was planned.
     """
-    plan, cases = read_plan(reader), tuple(reader.cases())
+    plan = read_plan(reader)
+    cases = tuple(case for case in reader.cases() if case.id not in plan.development)
     places = _Places(reader, plan, cases)
     signatures = _signatures(reader, metric)
     gradings = _gradings(reader, plan, signatures)

@@ -27,6 +27,7 @@ def build_manifest(study: Study, cases: Sequence[Case], prompts: PromptPack, pri
             "cases_hash": _cases_hash(cases),
             "trials": study.trials,
             "seed": study.seed,
+            "development": sorted(study.development),
             "grader_repeats": study.grader_repeats,
             "roles": {
                 "doctor": [_role(doctor) for doctor in study.doctors],
@@ -41,6 +42,7 @@ def build_manifest(study: Study, cases: Sequence[Case], prompts: PromptPack, pri
             "conditions": list(benchmark.conditions),
             "arms": list(benchmark.arms(settings)),
             "trials": study.trials,
+            "development": sorted(study.development),
         },
         "policy": benchmark.policy(settings),
         "prices_hash": prices.hash,
@@ -76,6 +78,8 @@ def _rules_hash(study: Study) -> str | None:
 
 
 def _notes(study: Study, cases: Sequence[Case]) -> Iterator[str]:
+    if study.development:
+        yield f"{len(study.development)} development cases are run, and no estimate uses them"
     if any(case.synthetic for case in cases):
         yield f"{sum(case.synthetic for case in cases)} of {len(cases)} cases are synthetic"
     if study.roles["patient"].name == "builtin/record":

@@ -80,6 +80,9 @@ def _refuse_unusable(cases: Sequence[Case], study: Study) -> None:
     duplicates = duplicate_ids(cases)
     if duplicates:
         raise StudyError(f"{study.cases}: the id {duplicates[0]!r} occurs more than once; see `osce cases check`")
+    unknown = set(study.development) - {case.id for case in cases}
+    if unknown:
+        raise StudyError(f"study.development: no case has the id {min(unknown)!r}; `osce cases list` shows them")
     blank = [case.id for case in cases if not case.diagnosis.name.strip()]
     if blank:
         raise StudyError(f"{study.cases}: the case {blank[0]!r} has no answer; see `osce cases check`")

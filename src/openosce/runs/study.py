@@ -69,6 +69,8 @@ class StudyTable(Record):
     cases: str = "starter"
     trials: int = Field(default=5, ge=1, le=1000)
     seed: int = 1
+    development: tuple[str, ...] = ()
+    """Ids of cases that prompts were tried on: they are run, and no estimate uses them."""
     grader_repeats: int = Field(default=1, ge=1, le=100)
     """How often a grader that is a model decides on one answer; its verdicts are averaged."""
     base_url: str | None = None
@@ -100,6 +102,7 @@ class Study:
     cases: str
     trials: int
     seed: int
+    development: tuple[str, ...]
     grader_repeats: int
     doctors: tuple[ModelSpec, ...]
     roles: Mapping[str, ModelSpec]
@@ -153,6 +156,7 @@ def to_study(tables: dict[str, Any], text: str | None = None, environment: Mappi
         cases=head.cases,
         trials=head.trials,
         seed=head.seed,
+        development=head.development,
         grader_repeats=head.grader_repeats,
         doctors=tuple(doctor.spec(name, urls["doctor"]) for name in doctor.names),
         roles={name: role.spec(role.names[0], urls[name]) for name, role in roles.items()},
