@@ -241,3 +241,15 @@ def test_the_manifest_tells_what_is_needed_to_repeat_the_run(tmp_path, doctor):
     assert manifest["policy"] == "paper@1"
     assert manifest["fallbacks"] == ["patient: builtin/record", "summarizer: builtin/record", "grader: builtin/lexicon"]
     assert manifest["versions"]["openosce"]
+
+
+def test_a_setting_that_an_earlier_version_did_not_have_and_that_is_not_set_is_no_change(tmp_path, doctor):
+    start(tmp_path, limit=1)
+    path = tmp_path / "manifest.json"
+    manifest = json.loads(path.read_text())
+    del manifest["study"]["development"]
+    path.write_text(json.dumps(manifest))
+    start(tmp_path, limit=1)
+    developing = study(study={"development": ["celiac-disease-01"]})
+    with pytest.raises(RunFolderError, match="development was None"):
+        start(tmp_path, developing, limit=1)

@@ -157,7 +157,9 @@ def refuse_foreign_folder(folder: Path) -> None:
 
 def _same_study(folder: Path, earlier: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     before, after = dict(_flat(earlier["study"])), dict(_flat(now["study"]))
-    changed = [key for key in sorted({*before, *after}) if before.get(key) != after.get(key)]
+    # A setting that the earlier version did not have yet, and that is not set now, is no change.
+    new = {key for key, value in after.items() if key not in before and value in (None, [], "")}
+    changed = [key for key in sorted({*before, *after} - new) if before.get(key) != after.get(key)]
     if changed:
         key = changed[0]
         more = f" (and {len(changed) - 1} more: {', '.join(changed[1:])})" if changed[1:] else ""
