@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).with_name("results.json")
+_LOAD_BEFORE = os.getloadavg()[0]
+"""What else the machine was doing when the script started."""
 
 
 def save(section: str, content: Any) -> None:
@@ -24,7 +26,7 @@ def machine() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         "os": platform.freedesktop_os_release().get("PRETTY_NAME", platform.system()),
-        "load_before": round(os.getloadavg()[0], 2),
+        "load_before": round(_LOAD_BEFORE, 2),
     }
 
 

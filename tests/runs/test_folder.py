@@ -164,3 +164,11 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(RunFolderError, match="cannot be written"):
         RunWriter(tmp_path / "file" / "run")
+
+
+def test_more_rows_than_the_disk_keeps_up_with_wait_for_it_and_none_is_lost(tmp_path, monkeypatch):
+    monkeypatch.setattr("openosce.runs.folder.writer._MOST_WAITING", 10)
+    write(tmp_path, *(Call(f"talk/{n}", "hash", "doctor", "Any fever?") for n in range(1_000)))
+    connection = sqlite3.connect(tmp_path / "run.db")
+    assert connection.execute("SELECT COUNT(*) FROM calls").fetchone() == (1_000,)
+    connection.close()

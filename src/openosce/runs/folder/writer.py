@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import fields
@@ -20,6 +21,8 @@ from openosce.runs.folder.schema import DATABASE, SCHEMA, SCHEMA_VERSION, check_
 
 _COMMIT_ROWS = 256
 _COMMIT_SECONDS = 0.1
+_MOST_WAITING = 4_000
+"""Rows in memory at the most; whoever writes more waits for the disk."""
 _CALL_FIELDS = tuple(field.name for field in fields(Call))
 _INSERT_CALL = f"INSERT INTO calls ({', '.join(_CALL_FIELDS)}) VALUES ({', '.join('?' * len(_CALL_FIELDS))})"
 
@@ -82,6 +85,8 @@ class RunWriter:
             RunFolderError: An earlier row could not be written (a full disk, for instance).
         """
         self._raise_failure()
+        while len(self._rows) > _MOST_WAITING and self._failure is None:
+            time.sleep(_COMMIT_SECONDS / 10)  # the disk is slower than the endpoint: wait, and do not fill the memory
         self._rows.append(row)
 
     def replay(self, address: str) -> tuple[str, str] | None:
