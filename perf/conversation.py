@@ -92,7 +92,8 @@ def _case(number: int) -> dict[str, Any]:
         "specialty": f"general medicine, room {number}",
         "vignette": vignette,
         "choices": list(_DIAGNOSES[:4]),
-        "diagnosis": {"name": _DIAGNOSES[number % 4]},
+        # A synonym of its own, or the grader could take what it looked up for an earlier case.
+        "diagnosis": {"name": _DIAGNOSES[number % 4], "synonyms": [f"made-up disorder {number}"]},
     }
 
 
