@@ -22,7 +22,7 @@ check: $(VENV)/.dev  ## ruff (lint and format) and mypy --strict
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy --strict
 
-perf: $(VENV_PERF)/.installed  ## measure our own speed beside our peers', about 12 minutes (perf/README.md)
+perf: $(VENV_PERF)/.installed  ## measure our own speed beside our peers', about 15 minutes (perf/README.md)
 	$(VENV_PERF)/bin/python perf/builtin_roles.py
 	$(VENV_PERF)/bin/python perf/peers.py
 	$(VENV_PERF)/bin/python perf/curves.py
