@@ -3,15 +3,12 @@ import asyncio
 import pytest
 
 from openosce.cases import Diagnosis, GraderPart
-from openosce.encounters import Encounter, EndReason, Message
 from openosce.errors import GraderError, ProviderError, RefusedError, RoleError, StudyError
 from openosce.grading import (
     POLICIES,
     Answer,
     LexiconGrader,
     Score,
-    Trial,
-    TrialKey,
     Verdict,
     find_policy,
     reason_for,
@@ -33,7 +30,14 @@ class Unasked:
 
 def score(answer, *, mcq=False, policy="paper", grader=None):
     return asyncio.run(
-        score_answer(answer, mcq=mcq, part=PART, policy=POLICIES[policy], grader=grader or LexiconGrader())
+        score_answer(
+            answer,
+            mcq=mcq,
+            part=PART,
+            policy=POLICIES[policy],
+            grader=grader or LexiconGrader(),
+            others=POLICIES.values(),
+        )
     )
 
 
@@ -105,26 +109,6 @@ def test_earlier_scores_are_kept():
 )
 def test_a_failure_is_stored_under_the_boundary_it_crossed(error, reason):
     assert reason_for(error) == reason
-
-
-@pytest.mark.parametrize(
-    ("ended", "answer_reason", "score_reason", "final"),
-    [
-        (EndReason.DIAGNOSED, None, None, True),
-        (EndReason.REFUSED, "refused: x", "no_answer", True),
-        (EndReason.PROVIDER_FAILED, None, None, False),
-        (EndReason.ROLE_FAILED, "encounter_failed: x", "no_answer", True),
-        (EndReason.DIAGNOSED, "provider_failed: x", "no_answer", False),
-        (EndReason.DIAGNOSED, None, "provider_failed: provider_failed", False),
-        (EndReason.DIAGNOSED, None, "unreadable_verdict: provider_failed", True),
-        (EndReason.DIAGNOSED, "not_run", None, False),
-    ],
-)
-def test_a_trial_is_final_when_no_later_try_may_close_a_gap(ended, answer_reason, score_reason, final):
-    scores = (Score("accuracy", None, "paper@1", "x", missing_reason=score_reason),)
-    answers = (Answer("frq", None, answer_reason, scores),)
-    encounter = Encounter((Message("doctor", None, "Gout."),), ended)
-    assert Trial(TrialKey("d", "text", "c", 0), encounter, answers).is_final is final
 
 
 def test_policies_are_found_by_name_and_carry_their_version():

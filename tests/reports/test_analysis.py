@@ -7,7 +7,7 @@ from scipy import stats
 from openosce.encounters import EndReason
 from openosce.errors import RunFolderError
 from openosce.reports import analyze_run
-from openosce.reports.analysis import Group
+from openosce.reports.results import Group
 from openosce.runs.folder import RunReader
 
 

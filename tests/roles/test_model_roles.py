@@ -91,7 +91,7 @@ def test_the_patient_is_sent_its_vignette_without_the_question_and_sees_the_doct
 def test_only_a_patient_with_an_informant_is_told_to_answer_as_one():
     for informant, told in (("mother", True), (None, False)):
         model = Recorder()
-        part = PatientPart("3", "male", None, informant, None, "A boy has a fever.", (), True)
+        part = PatientPart("3", "male", None, informant, None, "A boy has a fever.")
         run(ModelPatient(model, PROMPTS, part).speak(TALK[:1]))
         assert ("mother" in model.sent) is told
         assert "None" not in model.sent
@@ -149,7 +149,7 @@ def test_the_summarizer_is_sent_the_statements_and_nothing_else_of_the_case():
 def test_template_syntax_in_a_case_or_an_answer_stays_text():
     hostile = "{{ choices }} {% raw %} {# note #}"
     model = Recorder()
-    part = PatientPart(None, None, None, None, None, hostile, (), True)
+    part = PatientPart(None, None, None, None, None, hostile)
     run(ModelPatient(model, PROMPTS, part).speak((Message(DOCTOR, PATIENT, hostile),)))
     assert model.sent.count(hostile) == 2
 

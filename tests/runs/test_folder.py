@@ -67,10 +67,31 @@ def test_a_trial_done_again_takes_the_place_of_the_earlier_one(tmp_path):
     ],
 )
 def test_a_trial_is_finished_when_what_is_missing_is_final(tmp_path, gap, finished):
-    assert gap.is_final is finished
     write(tmp_path, gap)
     with RunReader(tmp_path) as reader:
         assert reader.finished() == ({KEY} if finished else set())
+
+
+@pytest.mark.parametrize(
+    ("ended", "answer_reason", "score_reason", "final"),
+    [
+        (EndReason.DIAGNOSED, None, None, True),
+        (EndReason.REFUSED, "refused: x", "no_answer", True),
+        (EndReason.PROVIDER_FAILED, None, None, False),
+        (EndReason.ROLE_FAILED, "encounter_failed: x", "no_answer", True),
+        (EndReason.DIAGNOSED, "provider_failed: x", "no_answer", False),
+        (EndReason.DIAGNOSED, None, "provider_failed: provider_failed", False),
+        (EndReason.DIAGNOSED, None, "unreadable_verdict: provider_failed", True),
+        (EndReason.DIAGNOSED, "not_run", None, False),
+    ],
+)
+def test_a_trial_is_final_when_no_later_try_may_close_a_gap(tmp_path, ended, answer_reason, score_reason, final):
+    scores = (Score(ACCURACY, None, "paper@1", "x", missing_reason=score_reason),)
+    answers = (Answer("own", None, answer_reason, scores),)
+    encounter = Encounter((Message("doctor", None, "Gout."),), ended)
+    write(tmp_path, Trial(KEY, encounter, answers))
+    with RunReader(tmp_path) as reader:
+        assert reader.finished() == ({KEY} if final else set())
 
 
 def test_a_missing_score_is_stored_as_missing_and_not_as_zero(tmp_path):

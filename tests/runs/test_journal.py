@@ -394,3 +394,40 @@ def test_every_message_points_to_the_call_it_came_from_also_after_a_new_start(tm
         repeat = 1 if n == 2 else 0
         assert json.loads(address) == [doctor_name, condition, case_id, trial, f"talk/{n}", repeat]
         assert (reply, role) == (text, speaker)
+
+
+def test_whoever_waited_for_a_call_that_failed_does_not_undo_the_one_that_was_made_anew(tmp_path):
+    calls = 0
+
+    class FailsOnce:
+        async def complete(self, request):
+            nonlocal calls
+            calls += 1
+            mine = calls
+            await asyncio.sleep(0)
+            if mine == 1:
+                raise ProviderError("down")
+            return Reply("gout")
+
+    async def talk(journal):
+        async def once():
+            return await JournaledModel(FailsOnce(), "grader", SPEC, journal, None).complete(request("grade/extract/1"))
+
+        async def again():
+            try:
+                return await once()
+            except ProviderError:
+                return await once()
+
+        async def never_again():
+            with pytest.raises(ProviderError):
+                await once()
+            return await once()
+
+        return await asyncio.gather(again(), never_again(), again())
+
+    with RunWriter(tmp_path) as writer:
+        replies = asyncio.run(talk(Journal(writer, load_prices(), Limits())))
+    assert [reply.text for reply in replies] == ["gout"] * 3
+    assert calls == 2
+    assert len(rows(tmp_path)) == 2

@@ -1,6 +1,7 @@
 """What each role is handed of a case. Roles get these parts and never the `Case`, so that none can look further."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from openosce.cases.record import Case, Diagnosis, Fact
 from openosce.cases.text import is_examination, is_test, sentences
@@ -27,9 +28,18 @@ class PatientPart:
     opening: str | None
     vignette: str
     """The whole vignette, its question left out: what CRAFT-MD hands to its patient model."""
-    facts: tuple[Fact, ...]
-    facts_from_vignette: bool
-    """Whether `facts` are the vignette's own sentences, examination and tests left out."""
+    own_facts: tuple[Fact, ...] = ()
+    """Those that the record holds."""
+
+    @property
+    def facts_from_vignette(self) -> bool:
+        """Whether `facts` are the vignette's own sentences, examination and tests left out."""
+        return not self.own_facts
+
+    @cached_property
+    def facts(self) -> tuple[Fact, ...]:
+        """What the patient can tell: the record's facts or, where it holds none, the vignette's sentences."""
+        return self.own_facts or tuple(Fact(fact=sentence) for sentence in history_sentences(self.vignette))
 
 
 @dataclass(frozen=True)
@@ -49,10 +59,6 @@ def doctor_part(case: Case) -> DoctorPart:
 def patient_part(case: Case) -> PatientPart:
     """The patient's own story, from the facts or, where the case has none, from its vignette."""
     patient = case.patient
-    facts = patient.facts if patient else ()
-    from_vignette = not facts
-    if from_vignette:
-        facts = tuple(Fact(fact=sentence) for sentence in history_sentences(case.vignette or ""))
     return PatientPart(
         age=patient.age if patient else None,
         sex=patient.sex if patient else None,
@@ -60,8 +66,7 @@ def patient_part(case: Case) -> PatientPart:
         informant=patient.informant if patient else None,
         opening=patient.opening if patient else None,
         vignette=case.vignette or "",
-        facts=facts,
-        facts_from_vignette=from_vignette,
+        own_facts=patient.facts if patient else (),
     )
 
 

@@ -132,7 +132,8 @@ def _run_with_progress(prepared: PreparedStudy) -> None:
     """Run behind a progress bar, which is shown only once the study has been accepted."""
     text, bar = TextColumn("{task.description}"), BarColumn()
     console = Console(stderr=True)
-    progress = Progress(text, bar, MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(), console=console)
+    columns = (text, bar, MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    progress = Progress(*columns, console=console, refresh_per_second=4)
     task = progress.add_task("conversations")
     failures = 0
 

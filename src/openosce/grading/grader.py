@@ -1,11 +1,12 @@
 """The grader decides whether an answer names the reference diagnosis."""
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from openosce.cases import GraderPart
 from openosce.errors import EncounterError
 from openosce.grading.options import Verdict, match_option
-from openosce.grading.policies import POLICIES, MatchPolicy
+from openosce.grading.policies import MatchPolicy
 from openosce.grading.record import ACCURACY, Answer, Missing, Score, reason_for
 
 
@@ -37,23 +38,28 @@ OPTIONS = "options"
 
 
 async def score_answer(
-    answer: Answer, *, mcq: bool, part: GraderPart, policy: MatchPolicy, grader: Grader, repeats: int = 1
+    answer: Answer,
+    *,
+    mcq: bool,
+    part: GraderPart,
+    policy: MatchPolicy,
+    grader: Grader,
+    repeats: int = 1,
+    others: Iterable[MatchPolicy] = (),
 ) -> Answer:
     """Give an answer its accuracy scores, or the reason why there is none. A blank text is no answer.
 
-    Under `policy`, a grader that is a model scores it `repeats` times, and every verdict is kept. Under every other
-    policy it is scored where a rule can do so, which costs nothing and shows how much the policy matters.
+    Under `policy`, a grader that is a model scores it `repeats` times, and every verdict is kept. Under the `others` it
+    is scored where a rule can do so, which costs no call and shows how much the policy matters.
     """
     if answer.text is None or not answer.text.strip():
         signed = OPTIONS if _by_options(mcq, policy) else grader.name
         score = Score(ACCURACY, None, str(policy), signed, missing_reason=Missing.NO_ANSWER.value)
         return Answer(answer.arm, None, answer.missing_reason or Missing.EMPTY_REPLY.value, (*answer.scores, score))
-    headline = [policy] * (1 if grader.is_rule or _by_options(mcq, policy) else repeats)
-    others = [other for other in POLICIES.values() if other != policy and (_by_options(mcq, other) or grader.is_rule)]
-    scores = [
-        await _score(answer.text, mcq, part, under, grader, repeat if under == policy else 0)
-        for repeat, under in enumerate([*headline, *others])
-    ]
+    times = 1 if grader.is_rule or _by_options(mcq, policy) else repeats
+    by_rule = [other for other in others if other != policy and (_by_options(mcq, other) or grader.is_rule)]
+    scores = [await _score(answer.text, mcq, part, policy, grader, repeat) for repeat in range(times)]
+    scores += [await _score(answer.text, mcq, part, other, grader, 0) for other in by_rule]
     return Answer(answer.arm, answer.text, None, (*answer.scores, *scores))
 
 

@@ -87,11 +87,3 @@ class Trial:
     key: TrialKey
     encounter: Encounter
     answers: tuple[Answer, ...]
-
-    @property
-    def is_final(self) -> bool:
-        """Whether nothing is missing that a later try may close."""
-        reasons = [self.encounter.ended.value if self.encounter.ended.is_failure else None]
-        reasons += [answer.missing_reason for answer in self.answers]
-        reasons += [score.missing_reason for answer in self.answers for score in answer.scores]
-        return not any(may_be_closed(reason) for reason in reasons)

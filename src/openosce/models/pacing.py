@@ -174,9 +174,8 @@ class PacedModel:
             if sum(isinstance(failure, UnreadableReplyError) for failure in failures) >= TRIES_UNREADABLE:
                 return False
             retry_after = error.retry_after if isinstance(error, BusyError) else None
-            return (
-                min(retry_after, LONGEST_WAIT) if retry_after else True
-            )  # no wait at all would spend all tries at once
+            # Not to wait at all would spend all tries at once.
+            return min(retry_after, LONGEST_WAIT) if retry_after else True
 
         try:
             async for attempt in stamina.retry_context(

@@ -28,21 +28,6 @@ from openosce.reports.scores import COUNTED_EVIDENCE, Plan, ScoreTable, mean_of_
 from openosce.runs.folder import CaseRow, RunReader
 from openosce.statistics import Difference, Estimate, clustering, holm, mean_over_cases, paired_difference
 
-__all__ = [
-    "ALL",
-    "Analysis",
-    "ArmEstimate",
-    "Comparison",
-    "Count",
-    "Ending",
-    "Failure",
-    "GradedEstimate",
-    "Group",
-    "Side",
-    "TurnCount",
-    "analyze_run",
-]
-
 
 def analyze_run(reader: RunReader, absent: str = Missing.NOT_RUN) -> Analysis:
     """Compute all results of a run under its headline policy; the scores are read once.

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import os
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from openosce.reports.sections import Section, sections
 from openosce.reports.tables_out import write_tables
 from openosce.reports.text import shortened
 from openosce.reports.transcripts import MOST_CONVERSATIONS, Packed, pack_conversations
-from openosce.runs.folder import DATABASE, REPORT, RunReader
+from openosce.runs.folder import DATABASE, REPORT, RunReader, write_whole
 
 _TOLD_ELSEWHERE = ("notes", "fallbacks")
 """Keys of the manifest that the page's first paragraphs tell."""
@@ -67,7 +66,7 @@ def write_report(
     for line in findings.losses:
         warn(line)
     path = run / REPORT
-    _write_whole(path, render_page(findings))
+    write_whole(path, render_page(findings))
     if figures is not None:
         write_figures(findings.analysis, figures)
     if tables is not None:
@@ -158,17 +157,6 @@ def _policy(style: str, script: str) -> str:
         f"default-src 'none'; style-src 'sha256-{style_hash}'; script-src 'sha256-{script_hash}'; img-src data:; "
         "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
     )
-
-
-def _write_whole(path: Path, page: str) -> None:
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        unfinished.write_text(page, encoding="utf-8")
-        unfinished.replace(path)
-    except OSError as failure:
-        raise RunFolderError(f"{path}: cannot be written: {failure.strerror or failure}") from None
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def _flat(value: object, path: str = "") -> Iterator[tuple[str, str]]:

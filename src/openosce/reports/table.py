@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from openosce.reports import conduct, sheets
-from openosce.reports.analysis import Analysis
+from openosce.reports.results import Analysis
 from openosce.reports.sheets import Sheet
 from openosce.reports.text import visible
 

@@ -113,7 +113,8 @@ class Journal:
         try:
             return await asyncio.shield(call)
         except ProviderError:
-            self._shared.pop(address, None)
+            if self._shared.get(address) is call:  # else somebody who waited as well has asked anew already
+                del self._shared[address]
             raise
 
 

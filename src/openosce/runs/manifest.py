@@ -12,7 +12,7 @@ from typing import Any
 from openosce.cases import Case, patient_part
 from openosce.errors import RunFolderError
 from openosce.models import ModelSpec, PriceBook, PromptPack
-from openosce.runs.folder import DATABASE, MANIFEST, STUDY, RunReader
+from openosce.runs.folder import DATABASE, MANIFEST, STUDY, RunReader, half_written, write_whole
 from openosce.runs.study import Study
 
 
@@ -148,7 +148,7 @@ def refuse_foreign_folder(folder: Path) -> None:
     if (folder / MANIFEST).is_file() or not folder.is_dir():
         return
     # What a first start leaves when it is killed, or finds the disk full, before the manifest is there.
-    begun = {".lock", STUDY, *(_half_written(Path(name)).name for name in (STUDY, MANIFEST))}
+    begun = {".lock", STUDY, *(half_written(Path(name)).name for name in (STUDY, MANIFEST))}
     foreign = sorted(entry.name for entry in folder.iterdir() if entry.name not in begun)
     if foreign:
         lost = " (a run.db without its manifest)" if DATABASE in foreign else ""
@@ -175,15 +175,3 @@ def _flat(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
             yield from _flat(inner, f"{place}.{key}" if place else str(key))
     else:
         yield place, value
-
-
-def _half_written(path: Path) -> Path:
-    """Where a file stands until it is whole."""
-    return path.with_name(f"{path.name}.tmp")
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or not at all."""
-    temporary = _half_written(path)
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)

@@ -22,9 +22,8 @@ from openosce.grading.policies import MatchPolicy
 from openosce.models import Closable, Model, ModelSpec, PacedModel, PromptPack, load_prices, load_prompts
 from openosce.models.providers import require_key
 from openosce.runs.cast import Lanes, build_role_model
-from openosce.runs.folder import MANIFEST, AddedScores, Judge, RunReader, RunWriter
+from openosce.runs.folder import MANIFEST, AddedScores, Judge, RunReader, RunWriter, write_whole
 from openosce.runs.journal import Journal, JournaledModel
-from openosce.runs.manifest import write_whole
 from openosce.runs.study import Limits, to_study
 
 OnGraded = Callable[[AddedScores], None]
@@ -240,11 +239,10 @@ class _Grading:
             grader=self._grader,
             repeats=prepared.own.repeats,
         )
-        scores = tuple(score for score in graded.scores if score.policy == str(prepared.policy))
         if not self._is_noted:
             _note_in_manifest(prepared)
             self._is_noted = True
-        added = AddedScores(key, answer.arm, scores)
+        added = AddedScores(key, answer.arm, graded.scores)
         self._writer.write(added)
         self._on_graded(added)
 

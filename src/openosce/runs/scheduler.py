@@ -1,9 +1,7 @@
 """Running a study: many trials at once in one event loop, each written down the moment it is finished."""
 
 import asyncio
-import gc
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -139,28 +137,10 @@ def run_study(prepared: PreparedStudy, on_start: Callable[[int, int], None], on_
             writer.write(case)
         todo = unfinished(prepared)
         on_start(len(planned(prepared)), len(todo))
-        with _rare_collections():
-            stopped = asyncio.run(_run(prepared, todo, writer, on_trial))
+        stopped = asyncio.run(_run(prepared, todo, writer, on_trial))
     note_models(prepared.folder)
     if stopped is not None:
         raise stopped
-
-
-@contextmanager
-def _rare_collections() -> Iterator[None]:
-    """Let the garbage collector pass over modules, cases and prompts, and look for cycles less often.
-
-    Nothing here makes cycles by the thousand; looking for them in everything that stays is some 4 % of the CPU.
-    """
-    usual = gc.get_threshold()
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*usual)
-        gc.unfreeze()
 
 
 async def _run(

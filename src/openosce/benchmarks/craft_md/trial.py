@@ -20,7 +20,7 @@ from openosce.benchmarks.craft_md.station import CraftMDStation
 from openosce.cases import Case, grader_part
 from openosce.encounters import DOCTOR, PATIENT, Encounter, EndReason, Transcript, run_encounter
 from openosce.errors import EncounterError
-from openosce.grading import Answer, Missing, Score, find_policy, reason_for, score_answer
+from openosce.grading import POLICIES, Answer, Missing, Score, find_policy, reason_for, score_answer
 from openosce.roles import Question
 
 LEFTOVERS = "summary_leftovers"
@@ -45,6 +45,7 @@ async def run_trial(case: Case, cast: Cast, settings: CraftMDSettings) -> tuple[
             policy=find_policy(settings.policy),
             grader=cast.grader,
             repeats=cast.grader_repeats,
+            others=POLICIES.values(),
         )
 
     answers = await _all(examine(arm) for arm in settings.arms)
@@ -112,9 +113,8 @@ def _told(
     if encounter.ended.is_failure:
         return None, _failed(encounter)
     if information == "summarized":
-        if summary is None or summary.text is None:
-            return None, Missing.SUMMARY_FAILED.because(summary.missing_reason or "") if summary else None
-        return summary.text, None
+        text, failure = (summary.text, summary.missing_reason) if summary else (None, "there is none")
+        return text, None if text is not None else Missing.SUMMARY_FAILED.because(failure or "")
     if information == "own":
         said = last_words(encounter)
         return said, None if said else Missing.NO_ANSWER.because("the cap left the doctor no message of its own")

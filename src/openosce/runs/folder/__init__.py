@@ -4,6 +4,7 @@ The tables follow the path: cases, encounters, messages, answers, scores, rating
 One process writes (a lock file keeps others out), in one thread, many rows to a commit; anybody may read.
 """
 
+from openosce.runs.folder.files import half_written, write_whole
 from openosce.runs.folder.reader import RunReader
 from openosce.runs.folder.records import AddedScores, Call, CallSums, CaseRow, Judge, ScoreRow, call_address
 from openosce.runs.folder.schema import DATABASE, MANIFEST, REPORT, STUDY
@@ -23,4 +24,6 @@ __all__ = [
     "RunWriter",
     "ScoreRow",
     "call_address",
+    "half_written",
+    "write_whole",
 ]
