@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from openosce.errors import RunFolderError, StudyError
-from openosce.grading.record import Answer, TrialKey
+from openosce.grading.record import Answer, Rating, TrialKey
 from openosce.reports.dictionary import TABLES, data_dictionary
 from openosce.reports.export import export_run
 from openosce.runs.folder import Call, RunReader, RunWriter, call_address
@@ -48,13 +48,9 @@ def run(tmp_path, records):
             Call(call_address(TrialKey("g/h", "", "", 0), "grade/extract/x"), "h2", "grader", None, error="503")
         )
         writer.write(Call("no address", "h3", "doctor", "hello"))
-    connection = sqlite3.connect(folder / "run.db")
-    with connection:
-        connection.execute(
-            "INSERT INTO ratings VALUES (2, NULL, 'expert-1', 'equivalent', 1.0, ?, NULL)", (HOSTILE[0],)
-        )
-        connection.execute("INSERT INTO ratings VALUES (NULL, 3, 'expert-1', 'complete', NULL, NULL, 'unsure')")
-    connection.close()
+        asked = {"doctor": "a/b", "case_id": "case-00", "rater": "expert-1", "condition": "text"}
+        writer.write(Rating(**asked, item="equivalent", value=1.0, trial=1, arm="vignette_mcq", note=HOSTILE[0]))
+        writer.write(Rating(**asked, item="complete", value=None, trial=2, missing_reason="unsure"))
     return folder
 
 

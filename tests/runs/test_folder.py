@@ -6,7 +6,7 @@ import pytest
 from openosce.cases import Case, Diagnosis
 from openosce.encounters import Encounter, EndReason, Message
 from openosce.errors import RunFolderError
-from openosce.grading import ACCURACY, Answer, Missing, Score, Trial, TrialKey
+from openosce.grading import ACCURACY, Answer, Missing, Rating, Score, Trial, TrialKey
 from openosce.runs.folder import Call, RunReader, RunWriter
 
 CASE = Case(id="gout-1", source="tests", diagnosis=Diagnosis(name="Gout"), specialty="Rheumatology")
@@ -41,6 +41,23 @@ def test_what_was_written_is_read_back_whole(tmp_path):
         assert [row.id for row in reader.cases()] == ["gout-1"]
         assert [row.score.value for row in reader.scores(ACCURACY)] == [1.0]
         assert reader.endings() == [("a/b", "text", "diagnosed", 1)]
+
+
+def test_images_of_a_message_are_read_back(tmp_path):
+    shown = (Message("doctor", "images", "REQUEST IMAGES"), Message("images", "doctor", "Here.", ("ecg.png", "b.png")))
+    write(tmp_path, Trial(KEY, Encounter(shown, EndReason.MESSAGE_CAP), ()))
+    with RunReader(tmp_path) as reader:
+        assert reader.trials("gout-1")[0].encounter.transcript == shown
+
+
+def test_a_rating_outlives_its_encounter_and_a_later_word_of_the_rater_replaces_it(tmp_path):
+    about = {"doctor": "a/b", "case_id": "gout-1", "condition": "text", "trial": 0, "item": "complete"}
+    first, other = Rating(**about, rater="r1", value=0.0), Rating(**about, rater="r2", value=1.0, note="well done")
+    whole_case = Rating("a/b", "gout-1", "r1", "count", 4.0)
+    again = Rating(**about, rater="r1", value=None, missing_reason="cannot say")
+    write(tmp_path, trial(), first, other, whole_case, whole_case, trial(value=0.0), again)
+    with RunReader(tmp_path) as reader:
+        assert reader.ratings() == [other, whole_case, again]
 
 
 def test_a_trial_done_again_takes_the_place_of_the_earlier_one(tmp_path):

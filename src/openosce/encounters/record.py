@@ -15,6 +15,8 @@ class Message:
     listener: str | None
     """The role addressed; None for the message that ends the encounter."""
     text: str
+    images: tuple[str, ...] = ()
+    """Images of the case that are handed over with the words, by their path in the case record."""
 
 
 Transcript = tuple[Message, ...]

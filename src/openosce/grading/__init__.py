@@ -5,7 +5,7 @@ from openosce.grading.lexicon import LexiconGrader
 from openosce.grading.model_grader import ModelGrader
 from openosce.grading.options import Verdict, match_option
 from openosce.grading.policies import POLICIES, MatchPolicy, find_policy
-from openosce.grading.record import ACCURACY, Answer, Missing, Score, Trial, TrialKey, reason_for
+from openosce.grading.record import ACCURACY, Answer, Missing, Rating, Score, Trial, TrialKey, reason_for
 
 __all__ = [
     "ACCURACY",
@@ -16,6 +16,7 @@ __all__ = [
     "MatchPolicy",
     "Missing",
     "ModelGrader",
+    "Rating",
     "Score",
     "Trial",
     "TrialKey",

@@ -81,6 +81,25 @@ class TrialKey:
 
 
 @dataclass(frozen=True)
+class Rating:
+    """One judgement of one expert. It outlives the encounter it is about, which may be held anew."""
+
+    doctor: str
+    case_id: str
+    rater: str
+    item: str
+    """What was asked."""
+    value: float | None
+    condition: str | None = None
+    trial: int | None = None
+    """None for a judgement of all trials of the case together."""
+    arm: str | None = None
+    """None for a judgement of the conversation."""
+    note: str | None = None
+    missing_reason: str | None = None
+
+
+@dataclass(frozen=True)
 class Trial:
     """One finished trial: the conversation, and what it was worth."""
 

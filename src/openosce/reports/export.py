@@ -157,7 +157,7 @@ def _write_jsonl(path: Path, table: Table, rows: Iterable[Row]) -> int:
     with path.open("w", encoding="ascii", newline="") as file:
         for row in rows:
             entry = dict(zip(names, row, strict=True))
-            entry |= {name: _parsed(entry[name]) for name in nested}
+            entry |= {name: _parsed(entry[name]) for name in nested if entry[name] is not None}
             file.write(json.dumps(entry) + "\n")
             n_rows += 1
     return n_rows
@@ -167,7 +167,7 @@ def _parsed(record: str) -> Any:
     try:
         return json.loads(record)
     except ValueError:
-        raise RunFolderError(f"a case record is no JSON: {one_line(record, 60)}; the database is damaged") from None
+        raise RunFolderError(f"a cell that should hold JSON does not: {one_line(record, 60)}; the database is damaged") from None
 
 
 def _write_parquet(path: Path, table: Table, rows: Iterable[Row]) -> int:

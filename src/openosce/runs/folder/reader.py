@@ -4,13 +4,14 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Self
 
 from openosce.cases import Case
 from openosce.encounters import Encounter, EndReason, Message
 from openosce.errors import RunFolderError
-from openosce.grading.record import Answer, Score, Trial, TrialKey, may_be_closed
+from openosce.grading.record import Answer, Rating, Score, Trial, TrialKey, may_be_closed
 from openosce.runs.folder.records import CallSums, CaseRow, Judge, ScoreRow
 from openosce.runs.folder.schema import DATABASE, MANIFEST, check_version
 
@@ -20,14 +21,13 @@ _OF_ANSWER = "FROM answers a CROSS JOIN encounters e ON e.id = a.encounter_id"
 _JOINED = {
     "cases": "SELECT id AS case_id, specialty, dataset, record FROM cases ORDER BY rowid",
     "encounters": f"SELECT {_TRIAL}, ended, error FROM encounters e ORDER BY id",
-    "messages": f"""SELECT {_TRIAL}, n, speaker, listener, text, call_id
+    "messages": f"""SELECT {_TRIAL}, n, speaker, listener, text, images, call_id
                     FROM encounters e CROSS JOIN messages m ON m.encounter_id = e.id ORDER BY e.id, n""",
     "answers": f"SELECT {_TRIAL}, arm, text, missing_reason {_OF_ANSWER} ORDER BY a.id",
     "scores": f"""SELECT {_TRIAL}, arm, metric, value, policy, grader, evidence, s.missing_reason
                   {_OF_ANSWER} CROSS JOIN scores s ON s.answer_id = a.id ORDER BY a.id, s.rowid""",
-    "ratings": f"""SELECT {_TRIAL}, arm, rater, item, value, note, r.missing_reason
-                   FROM ratings r LEFT JOIN answers a ON a.id = r.answer_id
-                   LEFT JOIN encounters e ON e.id = COALESCE(r.encounter_id, a.encounter_id) ORDER BY r.rowid""",
+    "ratings": """SELECT doctor, condition, case_id, trial, arm, rater, item, value, note, missing_reason
+                  FROM ratings ORDER BY id""",
     "calls": """SELECT id, address, request_hash, role, reply, model_id, tokens_in, tokens_cached, tokens_out,
                        dollars, ms, repeated, error FROM calls ORDER BY id""",
 }
@@ -196,6 +196,11 @@ class RunReader:
         noted = [entry for entry in self.manifest.get("regraded", ()) if isinstance(entry, dict)]
         return {(entry.get("grader"), entry.get("policy")) for entry in noted}
 
+    def ratings(self) -> list[Rating]:
+        """Every judgement of an expert, in the order in which they came."""
+        names = [field.name for field in fields(Rating)]
+        return [Rating(*row) for row in self.rows(f"SELECT {', '.join(names)} FROM ratings ORDER BY id")]
+
     def trials(self, case_id: str, doctor: str | None = None, trial: int | None = None) -> list[Trial]:
         """The trials of one case, whole: transcripts, answers, scores."""
         sql = """SELECT id, doctor, condition, case_id, trial, ended, error FROM encounters
@@ -206,9 +211,13 @@ class RunReader:
 
     def _trial(self, encounter_id: int, key: TrialKey, ended: str, error: str | None) -> Trial:
         messages = self.rows(
-            "SELECT speaker, listener, text FROM messages WHERE encounter_id = ? ORDER BY n", (encounter_id,)
+            "SELECT speaker, listener, text, images FROM messages WHERE encounter_id = ? ORDER BY n", (encounter_id,)
         )
-        encounter = Encounter(tuple(Message(*row) for row in messages), EndReason(ended), error)
+        transcript = tuple(
+            Message(speaker, listener, text, tuple(json.loads(images or "[]")))
+            for speaker, listener, text, images in messages
+        )
+        encounter = Encounter(transcript, EndReason(ended), error)
         answers = []
         for answer_id, arm, text, reason in self.rows(
             "SELECT id, arm, text, missing_reason FROM answers WHERE encounter_id = ? ORDER BY id", (encounter_id,)

@@ -9,7 +9,7 @@ MANIFEST = "manifest.json"
 STUDY = "study.toml"
 REPORT = "report.html"
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 SCHEMA = """
 CREATE TABLE cases (id TEXT PRIMARY KEY, specialty TEXT, dataset TEXT NOT NULL, record TEXT NOT NULL);
@@ -18,7 +18,7 @@ CREATE TABLE encounters (
     trial INTEGER NOT NULL, ended TEXT NOT NULL, error TEXT, UNIQUE (doctor, condition, case_id, trial));
 CREATE TABLE messages (
     encounter_id INTEGER NOT NULL REFERENCES encounters(id) ON DELETE CASCADE, n INTEGER NOT NULL,
-    speaker TEXT NOT NULL, listener TEXT, text TEXT NOT NULL, call_id INTEGER,
+    speaker TEXT NOT NULL, listener TEXT, text TEXT NOT NULL, images TEXT, call_id INTEGER,
     PRIMARY KEY (encounter_id, n)) WITHOUT ROWID;
 CREATE TABLE answers (
     id INTEGER PRIMARY KEY, encounter_id INTEGER NOT NULL REFERENCES encounters(id) ON DELETE CASCADE,
@@ -28,9 +28,10 @@ CREATE TABLE scores (
     policy TEXT NOT NULL, grader TEXT NOT NULL, evidence TEXT, missing_reason TEXT);
 CREATE INDEX scores_of_answer ON scores (answer_id);
 CREATE TABLE ratings (
-    answer_id INTEGER REFERENCES answers(id) ON DELETE CASCADE,
-    encounter_id INTEGER REFERENCES encounters(id) ON DELETE CASCADE,
+    id INTEGER PRIMARY KEY, doctor TEXT NOT NULL, condition TEXT, case_id TEXT NOT NULL, trial INTEGER, arm TEXT,
     rater TEXT NOT NULL, item TEXT NOT NULL, value REAL, note TEXT, missing_reason TEXT);
+CREATE UNIQUE INDEX ratings_once ON ratings (
+    doctor, COALESCE(condition, ''), case_id, COALESCE(trial, -1), COALESCE(arm, ''), rater, item);
 CREATE TABLE calls (
     id INTEGER PRIMARY KEY, address TEXT NOT NULL, request_hash TEXT NOT NULL, role TEXT NOT NULL, reply TEXT,
     model_id TEXT, tokens_in INTEGER, tokens_cached INTEGER, tokens_out INTEGER, dollars REAL, ms REAL,

@@ -15,7 +15,7 @@ import filelock
 
 from openosce.cases import Case
 from openosce.errors import RunFolderError
-from openosce.grading.record import Score, Trial, TrialKey
+from openosce.grading.record import Rating, Score, Trial, TrialKey
 from openosce.runs.folder.records import AddedScores, Call, call_address
 from openosce.runs.folder.schema import DATABASE, SCHEMA, SCHEMA_VERSION, check_version
 
@@ -25,8 +25,13 @@ _MOST_WAITING = 4_000
 """Rows in memory at the most; whoever writes more waits for the disk."""
 _CALL_FIELDS = tuple(field.name for field in fields(Call))
 _INSERT_CALL = f"INSERT INTO calls ({', '.join(_CALL_FIELDS)}) VALUES ({', '.join('?' * len(_CALL_FIELDS))})"
+_RATING_FIELDS = tuple(field.name for field in fields(Rating))
+# The same rater's later word on the same thing takes the place of the earlier one.
+_INSERT_RATING = (
+    f"INSERT OR REPLACE INTO ratings ({', '.join(_RATING_FIELDS)}) VALUES ({', '.join('?' * len(_RATING_FIELDS))})"
+)
 
-Row = Trial | Call | Case | AddedScores
+Row = Trial | Call | Case | AddedScores | Rating
 """What can be written."""
 
 
@@ -165,6 +170,8 @@ def _insert(connection: sqlite3.Connection, row: Row) -> None:
         connection.execute(_INSERT_CALL, tuple(vars(row).values()))
     elif isinstance(row, AddedScores):
         _add_scores(connection, row)
+    elif isinstance(row, Rating):
+        connection.execute(_INSERT_RATING, tuple(vars(row).values()))
     else:
         values = (row.id, row.specialty, row.source, row.model_dump_json(exclude_defaults=True))
         connection.execute("INSERT OR IGNORE INTO cases (id, specialty, dataset, record) VALUES (?, ?, ?, ?)", values)
@@ -181,8 +188,11 @@ def _insert_trial(connection: sqlite3.Connection, trial: Trial) -> None:
     ).lastrowid
     calls = _calls_of_talk(connection, trial.key)
     connection.executemany(
-        "INSERT INTO messages (encounter_id, n, speaker, listener, text, call_id) VALUES (?, ?, ?, ?, ?, ?)",
-        [(encounter_id, n, m.speaker, m.listener, m.text, calls.get(n)) for n, m in enumerate(encounter.transcript)],
+        "INSERT INTO messages (encounter_id, n, speaker, listener, text, images, call_id) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [
+            (encounter_id, n, m.speaker, m.listener, m.text, json.dumps(m.images) if m.images else None, calls.get(n))
+            for n, m in enumerate(encounter.transcript)
+        ],
     )
     for answer in trial.answers:
         answer_id = connection.execute(

@@ -1,0 +1,1 @@
+"""What papers printed, and the same figures recomputed from a run, cell by cell."""

@@ -1,0 +1,33 @@
+import pytest
+
+from openosce.reports.papers.cells import Verdict, cell, compare_printed
+
+
+@pytest.mark.parametrize(
+    ("printed", "ours", "verdict"),
+    [
+        ("0.820", 0.8204, Verdict.SAME),
+        ("0.820", 0.8196, Verdict.SAME),
+        ("35.55", 35.5555, Verdict.ROUNDING),  # cut off
+        ("0.013", 0.0125, Verdict.SAME),
+        ("0.012", 0.0125, Verdict.SAME),  # to even
+        ("0.013", 0.01245, Verdict.ROUNDING),  # rounded twice
+        ("0.013", 0.0142, Verdict.DIFFERS),
+        ("-0.02", -0.0249, Verdict.SAME),
+        ("13", 13.0, Verdict.SAME),
+        ("13", 12.0, Verdict.DIFFERS),
+        ("0.5", None, Verdict.NOT_RECOMPUTED),
+    ],
+)
+def test_a_printed_figure_is_compared_to_its_own_digits(printed, ours, verdict):
+    assert compare_printed(printed, ours) is verdict
+
+
+def test_a_reason_is_told_only_where_the_figures_are_not_the_same():
+    assert cell("T", "row", "0.5", 0.5, "misprint").reason is None
+    assert cell("T", "row", "0.5", 0.7, "misprint").reason == "misprint"
+
+
+def test_what_is_no_number_is_refused():
+    with pytest.raises(ValueError, match="expected a printed number, got 'n/a'"):
+        compare_printed("n/a", 0.5)
