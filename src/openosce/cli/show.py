@@ -9,7 +9,8 @@ from rich.console import RenderableType
 
 from openosce.errors import StudyError
 from openosce.reports import terminal, transcript
-from openosce.reports.scores import Plan, read_plan, read_scores
+from openosce.reports.plan import Plan, read_plan
+from openosce.reports.scores import read_scores
 from openosce.reports.sheets import cases
 from openosce.reports.table import sheet_table
 from openosce.reports.transcript import case_heading

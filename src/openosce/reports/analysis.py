@@ -1,9 +1,9 @@
 """From a run to its results: estimates, comparisons, and what is missing and why."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from openosce.encounters import DOCTOR
 from openosce.grading.record import Missing
+from openosce.reports.plan import Plan
 from openosce.reports.results import (
     ALL,
     Analysis,
@@ -24,13 +25,13 @@ from openosce.reports.results import (
     Side,
     TurnCount,
 )
-from openosce.reports.scores import COUNTED_EVIDENCE, Plan, ScoreTable, mean_of_trials, read_scores
+from openosce.reports.scores import COUNTED_EVIDENCE, ScoreTable, mean_of_trials, read_scores
 from openosce.runs.folder import CaseRow, RunReader
 from openosce.statistics import Difference, Estimate, clustering, holm, mean_over_cases, paired_difference
 
 
 def analyze_run(reader: RunReader, absent: str = Missing.NOT_RUN) -> Analysis:
-    """Compute all results of a run under its headline policy; the scores are read once.
+    """Compute all results of a run under its headline policy; the scores of a metric are read once.
 
     Missing is not wrong: a case's value is the mean over its valid trials, and a case without any leaves the estimate
     and is counted. `absent` is the reason of a planned answer of which there is no trace.
@@ -39,14 +40,14 @@ def analyze_run(reader: RunReader, absent: str = Missing.NOT_RUN) -> Analysis:
         RunFolderError: The run cannot be read, or does not say what was planned.
     """
     table = read_scores(reader, absent=absent)
-    means = table.case_means()
+    others = [read_scores(reader, metric, absent) for metric in table.plan.metrics[1:]]
     return Analysis(
         plan=table.plan,
         n_cases=len(table.cases),
-        estimates=tuple(_estimates(table, means)),
+        estimates=tuple(chain(_estimates(table), *(_estimates(other, by_group=False) for other in others))),
         gradings=table.gradings,
         graded=tuple(_graded(table)),
-        comparisons=tuple(_comparisons(table.plan, means)),
+        comparisons=tuple(chain.from_iterable(_comparisons(one) for one in (table, *others))),
         missing=tuple(_counts(table.plan, table.reasons, table.reason_names)),
         incorrect=tuple(_counts(table.plan, table.evidence, COUNTED_EVIDENCE)),
         endings=tuple(Ending(*row) for row in reader.endings()),
@@ -57,25 +58,33 @@ def analyze_run(reader: RunReader, absent: str = Missing.NOT_RUN) -> Analysis:
     )
 
 
-def _estimates(table: ScoreTable, means: NDArray[np.float64]) -> Iterator[ArmEstimate]:
+def _estimates(table: ScoreTable, *, by_group: bool = True) -> Iterator[ArmEstimate]:
+    metric, means = table.metric, table.case_means()
     n_trials = table.values.shape[-1]
     n_missing_of_case = np.isnan(table.values).sum(axis=-1)
-    groups = _members(table.cases)
+    groups = _members(table.cases) if by_group else {ALL: np.arange(len(table.cases))}
     for d, doctor in enumerate(table.plan.doctors):
-        for a, arm in enumerate(table.plan.arms):
+        for a, arm in _arms(table):
             for group, members in groups.items():
                 estimate = _over_cases(means[d, a, members])
                 n_missing = int(n_missing_of_case[d, a, members].sum())
                 alike = clustering(table.values[d, a, members])
-                yield ArmEstimate(doctor, arm, group, len(members), n_trials, n_missing, estimate, alike)
+                yield ArmEstimate(doctor, arm, group, len(members), n_trials, n_missing, estimate, alike, metric)
+
+
+def _arms(table: ScoreTable) -> list[tuple[int, str]]:
+    """The columns in which the metric is measured, with their places."""
+    measured = table.plan.arms_of(table.metric)
+    return [(a, arm) for a, arm in enumerate(table.plan.arms) if arm in measured]
 
 
 def _graded(table: ScoreTable) -> Iterator[GradedEstimate]:
     for grading, values in zip(table.gradings, table.under, strict=True):
         means = mean_of_trials(values)
         for d, doctor in enumerate(table.plan.doctors):
-            for a, arm in enumerate(table.plan.arms):
-                yield GradedEstimate(doctor, arm, grading, len(table.cases), _over_cases(means[d, a]))
+            for a, arm in _arms(table):
+                estimate = _over_cases(means[d, a])
+                yield GradedEstimate(doctor, arm, grading, len(table.cases), estimate, table.metric.name)
 
 
 def _over_cases(means: NDArray[np.float64]) -> Estimate:
@@ -96,20 +105,33 @@ def _members(cases: tuple[CaseRow, ...]) -> dict[Group, NDArray[np.intp]]:
     return {group: np.array(members, dtype=np.intp) for group, members in places.items()}
 
 
-def _comparisons(plan: Plan, means: NDArray[np.float64]) -> Iterator[Comparison]:
+_Values = tuple[Side, NDArray[np.float64]]
+
+
+def _comparisons(table: ScoreTable) -> Iterator[Comparison]:
     """Arm against arm within each doctor, then doctor against doctor within each arm."""
+    plan, means, metric = table.plan, table.case_means(), table.metric.name
+    of = "" if metric == plan.headline.name else f", {metric}"
     for d, doctor in enumerate(plan.doctors):
-        arms = [(Side(doctor, arm), means[d, a]) for a, arm in enumerate(plan.arms)]
-        yield from _family(f"arms of {doctor}", arms)
-    for a, arm in enumerate(plan.arms):
+        arms = [(Side(doctor, arm), means[d, a]) for a, arm in _arms(table)]
+        yield from _family(f"arms of {doctor}{of}", metric, _pairs(arms, plan.reference))
+    for a, arm in _arms(table):
         doctors = [(Side(doctor, arm), means[d, a]) for d, doctor in enumerate(plan.doctors)]
-        yield from _family(f"doctors in {arm}", doctors)
+        yield from _family(f"doctors in {arm}{of}", metric, combinations(doctors, 2))
 
 
-def _family(name: str, sides: Iterable[tuple[Side, NDArray[np.float64]]]) -> Iterator[Comparison]:
-    """Every pair of the family, on the cases valid in both, adjusted together."""
-    pairs = [Comparison(a, b, name, _paired(x, y)) for (a, x), (b, y) in combinations(sides, 2)]
-    for pair, p_adjusted in zip(pairs, holm([pair.difference.p for pair in pairs]), strict=True):
+def _pairs(sides: Sequence[_Values], reference: str | None) -> Iterable[tuple[_Values, _Values]]:
+    """Every pair or, where one arm is the reference, every other arm with it."""
+    fixed = [side for side in sides if side[0].arm == reference]
+    if not fixed:
+        return combinations(sides, 2)
+    return ((side, fixed[0]) for side in sides if side is not fixed[0])
+
+
+def _family(name: str, metric: str, pairs: Iterable[tuple[_Values, _Values]]) -> Iterator[Comparison]:
+    """The pairs of a family, each on the cases valid in both, adjusted together."""
+    found = [Comparison(a, b, name, _paired(x, y), metric=metric) for (a, x), (b, y) in pairs]
+    for pair, p_adjusted in zip(found, holm([pair.difference.p for pair in found]), strict=True):
         yield replace(pair, p_adjusted=p_adjusted)
 
 

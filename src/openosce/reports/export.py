@@ -167,7 +167,9 @@ def _parsed(record: str) -> Any:
     try:
         return json.loads(record)
     except ValueError:
-        raise RunFolderError(f"a cell that should hold JSON does not: {one_line(record, 60)}; the database is damaged") from None
+        raise RunFolderError(
+            f"a cell that should hold JSON does not: {one_line(record, 60)}; the database is damaged"
+        ) from None
 
 
 def _write_parquet(path: Path, table: Table, rows: Iterable[Row]) -> int:

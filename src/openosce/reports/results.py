@@ -6,7 +6,8 @@ from functools import cached_property
 from typing import Any
 
 from openosce.grading.record import ACCURACY, TrialKey
-from openosce.reports.scores import Grading, Plan
+from openosce.reports.plan import Metric, Plan
+from openosce.reports.scores import Grading
 from openosce.runs.folder import CallSums
 from openosce.statistics import Clustering, Difference, Estimate, warns_about_small_counts
 
@@ -45,18 +46,23 @@ class ArmEstimate:
     estimate: Estimate
     clustering: Clustering
     """How alike the trials of a case are, and what the answers are worth."""
+    metric: Metric = Metric()
 
     @property
     def warning(self) -> str | None:
         """Why the interval may be off, where it may."""
         mean, n_cases = self.estimate.mean, self.estimate.n_cases
-        if self.estimate.ci_low is None or mean is None or not 0 <= mean <= 1:
+        low, high = self.metric.low, self.metric.high
+        if self.estimate.ci_low is None or mean is None or low is None or high is None:
+            return None
+        mean = (mean - low) / (high - low)
+        if not 0 <= mean <= 1:
             return None
         return _FEW if warns_about_small_counts(mean, n_cases) else None
 
     def to_json(self) -> dict[str, Any]:
         """One entry of `estimates`."""
-        place = {"model": self.model, "arm": self.arm, "group": self.group.name, "metric": ACCURACY}
+        place = {"model": self.model, "arm": self.arm, "group": self.group.name, "metric": self.metric.name}
         found = self.clustering
         worth = {"icc": found.icc, "design_effect": found.design_effect, "n_effective": found.n_effective}
         counts = {"n_trials": self.n_trials, "n_missing": self.n_missing}
@@ -74,11 +80,12 @@ class GradedEstimate:
     n_planned: int
     """Cases, valid or not."""
     estimate: Estimate
+    metric: str = ACCURACY
 
     def to_json(self) -> dict[str, Any]:
         """One entry of `gradings`."""
         by = {"policy": self.grading.policy, "graders": sorted(self.grading.graders)}
-        return {"model": self.model, "arm": self.arm, **by, "metric": ACCURACY} | asdict(self.estimate)
+        return {"model": self.model, "arm": self.arm, **by, "metric": self.metric} | asdict(self.estimate)
 
 
 @dataclass(frozen=True)
@@ -99,10 +106,11 @@ class Comparison:
     """The tests that were adjusted together."""
     difference: Difference
     p_adjusted: float | None = None
+    metric: str = ACCURACY
 
     def to_json(self) -> dict[str, Any]:
         """One entry of `comparisons`."""
-        place = {"a": asdict(self.a), "b": asdict(self.b), "group": ALL.name, "metric": ACCURACY}
+        place = {"a": asdict(self.a), "b": asdict(self.b), "group": ALL.name, "metric": self.metric}
         adjustment = {"p_adjusted": self.p_adjusted, "adjustment": "holm", "family": self.family}
         return place | asdict(self.difference) | adjustment
 
@@ -159,12 +167,14 @@ class Analysis:
     n_cases: int
     """Planned."""
     estimates: tuple[ArmEstimate, ...]
+    """Of every metric, the headline's first."""
     gradings: tuple[Grading, ...]
     """The headline first."""
     graded: tuple[GradedEstimate, ...]
     """All cases under every grading, the headline's included."""
     comparisons: tuple[Comparison, ...]
     missing: tuple[Count, ...]
+    """Planned answers without the headline's score."""
     incorrect: tuple[Count, ...]
     """Answers that are wrong because they choose nothing, or too much."""
     endings: tuple[Ending, ...]
@@ -182,22 +192,22 @@ class Analysis:
 
     @property
     def n_answers(self) -> int:
-        """Planned answers: doctors × conditions × cases × trials × arms."""
+        """Planned answers: doctors × columns × cases × trials."""
         plan = self.plan
-        return len(plan.doctors) * len(plan.conditions) * self.n_cases * plan.trials * len(plan.arms)
+        return len(plan.doctors) * len(plan.columns) * self.n_cases * plan.trials
 
     @property
     def n_missing(self) -> int:
         """Planned answers without a score."""
         return sum(row.count for row in self.missing)
 
-    def find(self, model: str, arm: str, group: Group = ALL) -> ArmEstimate:
-        """The estimate of one doctor in one arm on one group."""
-        return self._by_place[model, arm, group]
+    def find(self, model: str, arm: str, group: Group = ALL, metric: str | None = None) -> ArmEstimate:
+        """The estimate of one doctor in one arm on one group: the headline's, unless another metric is named."""
+        return self._by_place[model, arm, group, metric or self.plan.headline.name]
 
     @cached_property
-    def _by_place(self) -> dict[tuple[str, str, Group], ArmEstimate]:
-        return {(row.model, row.arm, row.group): row for row in self.estimates}
+    def _by_place(self) -> dict[tuple[str, str, Group, str], ArmEstimate]:
+        return {(row.model, row.arm, row.group, row.metric.name): row for row in self.estimates}
 
     def to_json(self) -> dict[str, Any]:
         """The document of `osce analyze --json`: what cannot be computed is null, with a reason; never NaN."""

@@ -6,30 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from openosce.errors import RunFolderError
 from openosce.grading.grader import OPTIONS
-from openosce.grading.record import ACCURACY, Missing
-from openosce.runs.folder import MANIFEST, CaseRow, RunReader
+from openosce.grading.record import Missing
+from openosce.reports.plan import Metric, Plan, read_plan
+from openosce.runs.folder import CaseRow, RunReader
 
 COUNTED_EVIDENCE = ("no_option", "ambiguous")
 """Codes of answers that are wrong because they choose nothing, or too much."""
 
 _UNEXPLAINED = "no_reason_given"
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What the study planned to ask: every doctor, condition, case, trial and arm."""
-
-    doctors: tuple[str, ...]
-    conditions: tuple[str, ...]
-    arms: tuple[str, ...]
-    trials: int
-    """Planned per case, condition and arm."""
-    policy: str
-    """The headline policy; scores of other policies stay out of the estimates."""
-    development: frozenset[str] = frozenset()
-    """Cases that prompts were tried on; no estimate uses them."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +35,10 @@ class Grading:
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """The planned answers' scores, arrays of shape (doctors, arms, cases, slots); a slot is a condition's trial."""
+    """The planned answers' scores, arrays of shape (doctors, arms, cases, trials); an arm is a column of the plan."""
 
     plan: Plan
+    metric: Metric
     cases: tuple[CaseRow, ...]
     values: NDArray[np.float64]
     """The score, NaN where it is missing."""
@@ -64,7 +50,7 @@ class ScoreTable:
     gradings: tuple[Grading, ...]
     """The headline first, then the other policies, then other graders."""
     under: NDArray[np.float64]
-    """The scores under each grading, one more axis in front: (gradings, doctors, arms, cases, slots)."""
+    """The scores under each grading, one more axis in front: (gradings, doctors, arms, cases, trials)."""
 
     def case_means(self) -> NDArray[np.float64]:
         """The mean over the valid trials, shape (doctors, arms, cases); NaN for a case without any."""
@@ -77,83 +63,65 @@ def mean_of_trials(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return _ratio(np.where(valid, values, 0.0).sum(axis=-1), valid.sum(axis=-1))
 
 
-def read_plan(reader: RunReader) -> Plan:
-    """Read from the manifest what was planned.
-
-    Raises:
-        RunFolderError: The manifest does not say it.
-    """
-    try:
-        plan = reader.manifest["plan"]
-        doctors, conditions, arms = (tuple(map(str, plan[key])) for key in ("doctors", "conditions", "arms"))
-        development = frozenset(map(str, plan.get("development", ())))
-        return Plan(doctors, conditions, arms, int(plan["trials"]), str(reader.manifest["policy"]), development)
-    except (KeyError, TypeError, ValueError):
-        raise RunFolderError(
-            f"{reader.folder / MANIFEST}: does not say what was planned: "
-            "a plan with doctors, conditions, arms and trials, and a policy"
-        ) from None
-
-
-def read_scores(reader: RunReader, metric: str = ACCURACY, absent: str = Missing.NOT_RUN) -> ScoreTable:
+def read_scores(reader: RunReader, metric: Metric | None = None, absent: str = Missing.NOT_RUN) -> ScoreTable:
     """Read every planned answer's score: under the headline policy by the study's grader, and under each other grading.
 
     A score is the mean over the valid verdicts of one grading.
 
     Args:
         reader: The run.
-        metric: Which scores to read.
+        metric: Which scores to read; the plan's headline, unless another is named.
         absent: The reason of a planned answer of which there is no trace.
 
     Raises:
         RunFolderError: The run cannot be read, or does not say what was planned.
     """
     plan = read_plan(reader)
+    metric = metric or plan.headline
     cases = tuple(case for case in reader.cases() if case.id not in plan.development)
     places = _Places(reader, plan, cases)
-    signatures = _signatures(reader, metric)
-    gradings = _gradings(reader, plan, signatures)
-    sums, counts = _verdicts(reader, metric, signatures, places)
+    signatures = _signatures(reader, metric.name)
+    gradings = _gradings(reader, plan, metric, signatures)
+    sums, counts = _verdicts(reader, metric.name, signatures, places)
     under = np.full((len(gradings), places.size), np.nan)
     for n, grading in enumerate(gradings):
         kept = [s for s, (policy, grader) in enumerate(signatures) if _belongs(grading, policy, grader)]
         under[n] = _ratio(sums[kept].sum(axis=0), counts[kept].sum(axis=0))
-    reasons, names, evidence = _explanations(reader, metric, gradings[0], places, absent)
+    reasons, names, evidence = _explanations(reader, metric.name, gradings[0], places, absent)
     reasons[~np.isnan(under[0])] = -1
     evidence[under[0] != 0] = -1
     under = under.reshape(len(gradings), *places.shape)
     arrays = under[0], reasons.reshape(places.shape), names, evidence.reshape(places.shape)
-    return ScoreTable(plan, cases, *arrays, gradings, under)
+    return ScoreTable(plan, metric, cases, *arrays, gradings, under)
 
 
 class _Places:
     """Where an answer stands in the flattened arrays; answers that were not planned have no place."""
 
     def __init__(self, reader: RunReader, plan: Plan, cases: tuple[CaseRow, ...]) -> None:
-        self.shape = (len(plan.doctors), len(plan.arms), len(cases), len(plan.conditions) * plan.trials)
+        self.shape = (len(plan.doctors), len(plan.columns), len(cases), plan.trials)
         self.size = int(np.prod(self.shape))
-        first_of_encounter = self._encounters(reader, plan, cases)
-        step = len(cases) * self.shape[3]
-        arms = {name: n * step for n, name in enumerate(plan.arms)}
-        found = [
-            (answer_id, first_of_encounter[encounter_id] + arms[arm])
-            for answer_id, encounter_id, arm in reader.rows("SELECT id, encounter_id, arm FROM answers ORDER BY id")
-            if arm in arms and encounter_id in first_of_encounter
-        ]
+        encounters = self._encounters(reader, plan, cases)
+        step = len(cases) * plan.trials
+        columns = {(column.condition, column.arm): n * step for n, column in enumerate(plan.columns)}
+        found = []
+        for answer_id, encounter_id, arm in reader.rows("SELECT id, encounter_id, arm FROM answers ORDER BY id"):
+            first, condition = encounters.get(encounter_id, (-1, ""))
+            if first >= 0 and (condition, arm) in columns:
+                found.append((answer_id, first + columns[condition, arm]))
         self._answers, self._places = np.array(found, dtype=np.int64).reshape(-1, 2).T
 
-    def _encounters(self, reader: RunReader, plan: Plan, cases: tuple[CaseRow, ...]) -> dict[int, int]:
-        """The place of every planned encounter's answer in the first arm."""
-        _, n_arms, n_cases, n_slots = self.shape
-        doctors = {name: n * n_arms * n_cases * n_slots for n, name in enumerate(plan.doctors)}
-        rows = {case.id: n * n_slots for n, case in enumerate(cases)}
-        slots = {name: n * plan.trials for n, name in enumerate(plan.conditions)}
+    def _encounters(self, reader: RunReader, plan: Plan, cases: tuple[CaseRow, ...]) -> dict[int, tuple[int, str]]:
+        """Of every planned encounter, where its answer would stand in the first column; and its condition."""
+        _, n_columns, n_cases, n_trials = self.shape
+        doctors = {name: n * n_columns * n_cases * n_trials for n, name in enumerate(plan.doctors)}
+        rows = {case.id: n * n_trials for n, case in enumerate(cases)}
         return {
-            encounter_id: doctors[doctor] + rows[case_id] + slots[condition] + trial
+            encounter_id: (doctors[doctor] + rows[case_id] + trial, condition)
             for encounter_id, doctor, condition, case_id, trial in reader.rows(
                 "SELECT id, doctor, condition, case_id, trial FROM encounters"
             )
-            if doctor in doctors and case_id in rows and condition in slots and 0 <= trial < plan.trials
+            if doctor in doctors and case_id in rows and 0 <= trial < n_trials
         }
 
     def __call__(self, answer_ids: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -170,13 +138,16 @@ def _signatures(reader: RunReader, metric: str) -> list[tuple[str, str]]:
     return [(policy, grader) for policy, grader in reader.rows(sql, (metric,))]
 
 
-def _gradings(reader: RunReader, plan: Plan, signatures: Iterable[tuple[str, str]]) -> tuple[Grading, ...]:
+def _gradings(
+    reader: RunReader, plan: Plan, metric: Metric, signatures: Iterable[tuple[str, str]]
+) -> tuple[Grading, ...]:
     """The headline, the study's grader under other policies, and others' gradings of the same answers."""
-    graders = {grader for policy, grader in signatures if policy == plan.policy}
-    own = {_study_grader(reader), OPTIONS}
+    policy_of_headline = metric.policy or plan.policy
+    graders = {grader for policy, grader in signatures if policy == policy_of_headline}
+    own = {_in_role(reader, metric.role), OPTIONS}
     headline = frozenset(graders & own or graders)
     own_graders = headline if not headline <= own else frozenset(grader for grader in own if grader is not None)
-    found = [Grading(plan.policy, headline)]
+    found = [Grading(policy_of_headline, headline)]
     found += [Grading(policy, own_graders) for policy, grader in signatures if grader in own_graders]
     found += [
         Grading(policy, frozenset({grader, OPTIONS}), grader)
@@ -187,10 +158,10 @@ def _gradings(reader: RunReader, plan: Plan, signatures: Iterable[tuple[str, str
     return tuple(unique[name] for name in dict.fromkeys(grading.name for grading in found))
 
 
-def _study_grader(reader: RunReader) -> str | None:
-    """The model or rule that the study named as its grader."""
+def _in_role(reader: RunReader, role: str) -> str | None:
+    """The model or rule that the study named in a role."""
     found: object = reader.manifest
-    for key in ("study", "roles", "grader", "model"):
+    for key in ("study", "roles", role, "model"):
         found = found.get(key) if isinstance(found, dict) else None
     return found if isinstance(found, str) else None
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from openosce.reports.scores import Grading, Plan
+from openosce.reports.plan import Plan
+from openosce.reports.scores import Grading
 from openosce.reports.text import one_line, shortened
 from openosce.runs.folder import RunReader
 
@@ -101,7 +102,7 @@ def _pack(reader: RunReader, plan: Plan, headline: Grading, sample: Sequence[_En
         entries = sample[start : start + _IN_A_PACK]
         texts = []
         for entry, messages, answers in _read(reader, entries):
-            rows.append(_row(entry, _verdicts(answers, plan, headline), names))
+            rows.append(_row(entry, _verdicts(answers, entry.condition, plan, headline), names))
             texts.append(_texts(entry, messages, answers))
         packs.append(_squeeze(texts))
     arms = [one_line(arm) for arm in plan.arms]
@@ -152,15 +153,16 @@ def _read(reader: RunReader, entries: Sequence[_Entry]) -> Iterator[tuple[_Entry
         yield entry, messages[entry.id], answers[entry.id]
 
 
-def _verdicts(answers: _Answers, plan: Plan, headline: Grading) -> list[float | None]:
-    """The score of every planned arm under the headline, None where there is none."""
+def _verdicts(answers: _Answers, condition: str, plan: Plan, headline: Grading) -> list[float | None]:
+    """The score in every column of the plan under the headline, None where there is none."""
     found: list[float | None] = []
-    for arm in plan.arms:
-        _, _, scores = answers.get(arm, (None, None, []))
+    for column in plan.columns:
+        given = answers if column.condition == condition else {}
+        _, _, scores = given.get(column.arm, (None, None, []))
         values = [
             value
             for metric, value, policy, grader, *_ in scores
-            if metric == "accuracy" and policy == headline.policy and grader in headline.graders
+            if metric == plan.headline.name and policy == headline.policy and grader in headline.graders
             if isinstance(value, int | float) and np.isfinite(value)
         ]
         found.append(round(sum(values) / len(values), 3) if values else None)

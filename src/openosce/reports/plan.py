@@ -1,0 +1,114 @@
+"""What a study planned: doctors, columns of results, trials, and what is measured."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from openosce.errors import RunFolderError
+from openosce.grading.record import ACCURACY
+from openosce.runs.folder import MANIFEST, RunReader
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of results: an arm of one condition, under the name that tables and JSON call `arm`."""
+
+    label: str
+    condition: str
+    arm: str
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What is measured of an answer."""
+
+    name: str = ACCURACY
+    policy: str | None = None
+    """Under which its headline stands; None: the study's match policy."""
+    role: str = "grader"
+    """Whose scores are the headline."""
+    arms: tuple[str, ...] = ()
+    """The arms in which it is measured; none named: all."""
+    low: float | None = 0.0
+    high: float | None = 1.0
+    """The bounds of its scale; None where there is none."""
+    words: str = ""
+    """What it is, for tables."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the study planned to ask: every doctor, case, trial and column."""
+
+    doctors: tuple[str, ...]
+    columns: tuple[Column, ...]
+    trials: int
+    """Planned per case and column."""
+    policy: str
+    """The headline policy; scores of other policies stay out of the estimates."""
+    development: frozenset[str] = frozenset()
+    """Cases that prompts were tried on; no estimate uses them."""
+    metrics: tuple[Metric, ...] = (Metric(),)
+    """The headline first."""
+    reference: str | None = None
+    """The column that every other is compared with; None: every pair is compared."""
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(column.label for column in self.columns)
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The conditions, in the order of the columns."""
+        return tuple(dict.fromkeys(column.condition for column in self.columns))
+
+    @property
+    def headline(self) -> Metric:
+        """What the first tables and figures are about."""
+        return self.metrics[0]
+
+    def arms_of(self, metric: Metric) -> tuple[str, ...]:
+        """The names of the columns in which something is measured."""
+        return tuple(column.label for column in self.columns if not metric.arms or column.arm in metric.arms)
+
+
+def read_plan(reader: RunReader) -> Plan:
+    """Read from the manifest what was planned.
+
+    Raises:
+        RunFolderError: The manifest does not say it.
+    """
+    try:
+        plan = reader.manifest["plan"]
+        return Plan(
+            doctors=tuple(map(str, plan["doctors"])),
+            columns=_columns(plan),
+            trials=int(plan["trials"]),
+            policy=str(reader.manifest["policy"]),
+            development=frozenset(map(str, plan.get("development", ()))),
+            metrics=tuple(_metric(metric) for metric in plan.get("metrics", ())) or (Metric(),),
+            reference=plan.get("reference"),
+        )
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise RunFolderError(
+            f"{reader.folder / MANIFEST}: does not say what was planned: "
+            "a plan with doctors, conditions, arms and trials, and a policy"
+        ) from None
+
+
+def _columns(plan: Mapping[str, Any]) -> tuple[Column, ...]:
+    """The columns as noted or, without a note, every arm of every condition."""
+    if "columns" in plan:
+        return tuple(Column(str(c["label"]), str(c["condition"]), str(c["arm"])) for c in plan["columns"])
+    conditions, arms = tuple(map(str, plan["conditions"])), tuple(map(str, plan["arms"]))
+    several = len(conditions) > 1
+    return tuple(Column(f"{one} {arm}" if several else arm, one, arm) for one in conditions for arm in arms)
+
+
+def _metric(noted: Mapping[str, Any]) -> Metric:
+    known = {key: value for key, value in noted.items() if value is not None}
+    scale = {
+        key: None if noted.get(key, 0) is None else float(noted.get(key, n)) for n, key in enumerate(("low", "high"))
+    }
+    return Metric(**(known | scale | {"arms": tuple(noted.get("arms", ()))}))
