@@ -36,8 +36,8 @@ def test_the_doctor_opens_with_a_fixed_question_and_the_patient_speaks_first_in_
 
 def test_each_speaks_to_the_other():
     station = CraftMDStation(60, any_case=True)
-    assert station.address(DOCTOR, "Any fever?", station.opening) == Message(DOCTOR, PATIENT, "Any fever?")
-    assert station.address(PATIENT, "No.", station.opening) == Message(PATIENT, DOCTOR, "No.")
+    assert station.address(DOCTOR, "Any fever?", station.opening) == (Message(DOCTOR, PATIENT, "Any fever?"),)
+    assert station.address(PATIENT, "No.", station.opening) == (Message(PATIENT, DOCTOR, "No."),)
 
 
 @pytest.mark.parametrize("any_case", [True, False])

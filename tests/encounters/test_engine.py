@@ -34,9 +34,9 @@ class Ward:
 
     def address(self, speaker, text, transcript):
         if speaker != DOCTOR:
-            return Message(speaker, DOCTOR, text)
+            return (Message(speaker, DOCTOR, text),)
         role, colon, _ = text.partition(":")
-        return Message(DOCTOR, role.lower() if colon else None, text)
+        return (Message(DOCTOR, role.lower() if colon else None, text),)
 
     def ending(self, transcript):
         last = transcript[-1]

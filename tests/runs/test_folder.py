@@ -43,8 +43,11 @@ def test_what_was_written_is_read_back_whole(tmp_path):
         assert reader.endings() == [("a/b", "text", "diagnosed", 1)]
 
 
-def test_images_of_a_message_are_read_back(tmp_path):
-    shown = (Message("doctor", "images", "REQUEST IMAGES"), Message("images", "doctor", "Here.", ("ecg.png", "b.png")))
+def test_images_and_hearers_of_a_message_are_read_back(tmp_path):
+    shown = (
+        Message("doctor", "images", "REQUEST IMAGES"),
+        Message("images", "doctor", "Here.", ("ecg.png", "b.png"), ()),
+    )
     write(tmp_path, Trial(KEY, Encounter(shown, EndReason.MESSAGE_CAP), ()))
     with RunReader(tmp_path) as reader:
         assert reader.trials("gout-1")[0].encounter.transcript == shown

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from openosce.encounters.record import Encounter, EndReason, Message, Transcript
+from openosce.encounters.record import Encounter, EndReason, Transcript
 from openosce.errors import EncounterError, ProviderError, RefusedError
 
 
@@ -28,8 +28,11 @@ class Station(Protocol):
         """What has been said before the first turn; its last message addresses the first to speak."""
         ...
 
-    def address(self, speaker: str, text: str, transcript: Transcript) -> Message:
-        """Turn what `speaker` said, after `transcript`, into a message to somebody, or to nobody if it ends."""
+    def address(self, speaker: str, text: str, transcript: Transcript) -> Transcript:
+        """Turn what `speaker` said, after `transcript`, into a message to somebody, or to nobody if it ends.
+
+        A notice of the station may follow it; the last message addresses who speaks next.
+        """
         ...
 
     def ending(self, transcript: Transcript) -> EndReason | None:
@@ -49,7 +52,7 @@ async def run_encounter(station: Station, roles: Mapping[str, Participant]) -> E
             if speaker is None:
                 raise ValueError(f"the station lets nobody speak after {transcript[-1]!r}, yet does not end")
             text = await roles[speaker].speak(transcript)
-            transcript += (station.address(speaker, text, transcript),)
+            transcript += station.address(speaker, text, transcript)
     except EncounterError as failure:
         return Encounter(transcript, _failure(failure), str(failure))
     return Encounter(transcript, ended)

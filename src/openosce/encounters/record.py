@@ -5,6 +5,8 @@ from enum import StrEnum
 
 DOCTOR = "doctor"
 PATIENT = "patient"
+STATION = "station"
+"""The speaker of what no role says: the task at the opening, a notice of the last turn."""
 
 
 @dataclass(frozen=True)
@@ -17,10 +19,21 @@ class Message:
     text: str
     images: tuple[str, ...] = ()
     """Images of the case that are handed over with the words, by their path in the case record."""
+    heard_by: tuple[str, ...] | None = None
+    """The roles that hear it besides the speaker; None: everybody."""
+
+    def is_heard_by(self, role: str) -> bool:
+        """Whether a role knows of this message."""
+        return self.heard_by is None or role == self.speaker or role in self.heard_by
 
 
 Transcript = tuple[Message, ...]
 """An immutable sequence of messages, oldest first."""
+
+
+def heard(transcript: Transcript, role: str) -> Transcript:
+    """What a role knows of a conversation: all that it said or heard."""
+    return tuple(message for message in transcript if message.is_heard_by(role))
 
 
 class EndReason(StrEnum):
@@ -34,8 +47,12 @@ class EndReason(StrEnum):
     """The doctor stopped asking without a diagnosis."""
     NOT_HELD = "not_held"
     """No arm of the study needs a conversation."""
+    NOT_RELEASED = "not_released"
+    """It was held, and is not part of the released data that the run was imported from."""
     MESSAGE_CAP = "message_cap"
     """The station's limit was reached."""
+    NO_DIAGNOSIS = "no_diagnosis"
+    """The doctor used up its turns and did not commit to a diagnosis."""
     ROLE_FAILED = "role_failed"
     """A role produced no usable turn; the doctor's conduct cannot be judged from here on."""
     PROVIDER_FAILED = "provider_failed"

@@ -86,7 +86,9 @@ TABLES: tuple[Table, ...] = (
             Column("id", "integer", "Number of the encounter", where="database"),
             *map(_stored, _OF_TRIAL),
             Column("ended", "text", "Why it ended: diagnosed, diagnosed_with_question, no_question, not_held, "
-                   "message_cap; role_failed, provider_failed and refused are failures of the infrastructure"),
+                   "not_released (held, but missing in the imported data), "
+                   "message_cap, no_diagnosis; role_failed, provider_failed and refused are failures of the "
+                   "infrastructure"),
             Column("error", "text", "What failed, where `ended` is a failure", required=False),
         ),
     ),
@@ -101,6 +103,7 @@ TABLES: tuple[Table, ...] = (
             Column("text", "text", "What was said, unchanged"),
             Column("images", "json", "Images of the case that were handed over, by their path in its record",
                    required=False),
+            Column("heard_by", "json", "The roles that hear it besides the speaker; none: everybody", required=False),
             Column("call_id", "integer", "The call of `calls` that it came from; none for fixed words, built-in roles",
                    required=False),
             *_OF_TRIAL,

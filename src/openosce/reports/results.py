@@ -1,7 +1,7 @@
 """What an analysis finds: estimates, comparisons, and what is missing and why, as records and as JSON."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -46,7 +46,7 @@ class ArmEstimate:
     estimate: Estimate
     clustering: Clustering
     """How alike the trials of a case are, and what the answers are worth."""
-    metric: Metric = Metric()
+    metric: Metric = field(default_factory=Metric)
 
     @property
     def warning(self) -> str | None:

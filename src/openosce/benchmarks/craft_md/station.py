@@ -28,9 +28,9 @@ class CraftMDStation:
         """The doctor's fixed greeting: the patient speaks first in substance."""
         return (Message(DOCTOR, PATIENT, GREETING),)
 
-    def address(self, speaker: str, text: str, transcript: Transcript) -> Message:
+    def address(self, speaker: str, text: str, transcript: Transcript) -> Transcript:
         """Each speaks to the other."""
-        return Message(speaker, PATIENT if speaker == DOCTOR else DOCTOR, text)
+        return (Message(speaker, PATIENT if speaker == DOCTOR else DOCTOR, text),)
 
     def ending(self, transcript: Transcript) -> EndReason | None:
         """The three stop rules: a final diagnosis, a reply that asks nothing, the cap."""

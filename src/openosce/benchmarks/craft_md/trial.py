@@ -79,6 +79,11 @@ async def _summarize(cast: Cast, encounter: Encounter, settings: CraftMDSettings
         text = await cast.summarizer.summarize(statements(encounter))
     except EncounterError as failure:
         return Answer(SUMMARY, None, reason_for(failure))
+    return kept_summary(text)
+
+
+def kept_summary(text: str) -> Answer:
+    """A summary as it is kept beside the answers, with the count of what it should have dropped."""
     count = len(_LEFTOVER.findall(text))
     return Answer(SUMMARY, text, None, (Score(LEFTOVERS, float(count), "-", "rule"),))
 

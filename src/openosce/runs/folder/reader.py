@@ -21,7 +21,7 @@ _OF_ANSWER = "FROM answers a CROSS JOIN encounters e ON e.id = a.encounter_id"
 _JOINED = {
     "cases": "SELECT id AS case_id, specialty, dataset, record FROM cases ORDER BY rowid",
     "encounters": f"SELECT {_TRIAL}, ended, error FROM encounters e ORDER BY id",
-    "messages": f"""SELECT {_TRIAL}, n, speaker, listener, text, images, call_id
+    "messages": f"""SELECT {_TRIAL}, n, speaker, listener, text, images, heard_by, call_id
                     FROM encounters e CROSS JOIN messages m ON m.encounter_id = e.id ORDER BY e.id, n""",
     "answers": f"SELECT {_TRIAL}, arm, text, missing_reason {_OF_ANSWER} ORDER BY a.id",
     "scores": f"""SELECT {_TRIAL}, arm, metric, value, policy, grader, evidence, s.missing_reason
@@ -211,11 +211,12 @@ class RunReader:
 
     def _trial(self, encounter_id: int, key: TrialKey, ended: str, error: str | None) -> Trial:
         messages = self.rows(
-            "SELECT speaker, listener, text, images FROM messages WHERE encounter_id = ? ORDER BY n", (encounter_id,)
+            "SELECT speaker, listener, text, images, heard_by FROM messages WHERE encounter_id = ? ORDER BY n",
+            (encounter_id,),
         )
         transcript = tuple(
-            Message(speaker, listener, text, tuple(json.loads(images or "[]")))
-            for speaker, listener, text, images in messages
+            Message(speaker, listener, text, _names(images) or (), _names(heard_by))
+            for speaker, listener, text, images, heard_by in messages
         )
         encounter = Encounter(transcript, EndReason(ended), error)
         answers = []
@@ -229,6 +230,10 @@ class RunReader:
             )
             answers.append(Answer(arm, text, reason, tuple(Score(*row) for row in scores)))
         return Trial(key, encounter, tuple(answers))
+
+
+def _names(stored: str | None) -> tuple[str, ...] | None:
+    return None if stored is None else tuple(json.loads(stored))
 
 
 def _of_judge(judge: Judge) -> str:

@@ -18,7 +18,7 @@ CREATE TABLE encounters (
     trial INTEGER NOT NULL, ended TEXT NOT NULL, error TEXT, UNIQUE (doctor, condition, case_id, trial));
 CREATE TABLE messages (
     encounter_id INTEGER NOT NULL REFERENCES encounters(id) ON DELETE CASCADE, n INTEGER NOT NULL,
-    speaker TEXT NOT NULL, listener TEXT, text TEXT NOT NULL, images TEXT, call_id INTEGER,
+    speaker TEXT NOT NULL, listener TEXT, text TEXT NOT NULL, images TEXT, heard_by TEXT, call_id INTEGER,
     PRIMARY KEY (encounter_id, n)) WITHOUT ROWID;
 CREATE TABLE answers (
     id INTEGER PRIMARY KEY, encounter_id INTEGER NOT NULL REFERENCES encounters(id) ON DELETE CASCADE,

@@ -188,9 +188,10 @@ def _insert_trial(connection: sqlite3.Connection, trial: Trial) -> None:
     ).lastrowid
     calls = _calls_of_talk(connection, trial.key)
     connection.executemany(
-        "INSERT INTO messages (encounter_id, n, speaker, listener, text, images, call_id) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO messages (encounter_id, n, speaker, listener, text, images, heard_by, call_id) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         [
-            (encounter_id, n, m.speaker, m.listener, m.text, json.dumps(m.images) if m.images else None, calls.get(n))
+            (encounter_id, n, m.speaker, m.listener, m.text, _names(m.images or None), _names(m.heard_by), calls.get(n))
             for n, m in enumerate(encounter.transcript)
         ],
     )
@@ -200,6 +201,10 @@ def _insert_trial(connection: sqlite3.Connection, trial: Trial) -> None:
             (encounter_id, answer.arm, answer.text, answer.missing_reason),
         ).lastrowid
         _insert_scores(connection, answer_id, answer.scores)
+
+
+def _names(names: tuple[str, ...] | None) -> str | None:
+    return None if names is None else json.dumps(names)
 
 
 def _insert_scores(connection: sqlite3.Connection, answer_id: int | None, scores: Iterable[Score]) -> None:
