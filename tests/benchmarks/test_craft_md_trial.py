@@ -69,17 +69,20 @@ def cast(
     case: Case = CASE,
 ) -> Cast:
     return Cast(
-        doctor=ModelDoctor(doctor or Script(DOCTOR), PROMPTS, doctor_part(case)),
-        patient=ModelPatient(patient or Script(PATIENT), PROMPTS, patient_part(case)),
-        summarizer=ModelSummarizer(summarizer or Script(SUMMARIZER), PROMPTS),
-        grader=ModelGrader("test/grader", grader, PROMPTS) if grader else LexiconGrader(),
+        {
+            "doctor": ModelDoctor(doctor or Script(DOCTOR), PROMPTS, doctor_part(case)),
+            "patient": ModelPatient(patient or Script(PATIENT), PROMPTS, patient_part(case)),
+            "summarizer": ModelSummarizer(summarizer or Script(SUMMARIZER), PROMPTS),
+            "grader": ModelGrader("test/grader", grader, PROMPTS) if grader else LexiconGrader(),
+        }
     )
 
 
 def examine(
     roles: Cast, case: Case = CASE, settings: CraftMDSettings | None = None
 ) -> tuple[Encounter, dict[str, Answer]]:
-    encounter, answers = asyncio.run(run_trial(case, roles, settings or CraftMDSettings()))
+    used = settings or CraftMDSettings()
+    encounter, answers = asyncio.run(run_trial(case, roles, used, used.arms))
     assert len({answer.arm for answer in answers}) == len(answers)
     return encounter, {answer.arm: answer for answer in answers}
 

@@ -4,6 +4,7 @@ import json
 import pytest
 import stamina
 
+from openosce.benchmarks.craft_md import roles as kinds
 from openosce.errors import InputError, ProviderError, RefusedError, RunFolderError
 from openosce.grading import ACCURACY
 from openosce.models import Reply, Request, Script
@@ -228,7 +229,7 @@ def test_the_journal_refuses_to_answer_for_another_request(tmp_path, doctor, mon
     doctor["test/doctor"]._fail = lambda request, n: ProviderError("down") if request.step == "talk/4" else None
     start(tmp_path, limit=1)
     doctor["test/doctor"]._fail = lambda request, n: None
-    monkeypatch.setattr(casting, "doctor_part", lambda case: type("Part", (), {"specialty": "x", "objective": None})())
+    monkeypatch.setattr(kinds, "doctor_part", lambda case: type("Part", (), {"specialty": "x", "objective": None})())
     with pytest.raises(RunFolderError, match="another request"):
         start(tmp_path, limit=1)
 

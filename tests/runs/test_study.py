@@ -1,7 +1,10 @@
+import re
+
 import pytest
 
 from openosce.errors import StudyError
 from openosce.runs import default_folder, read_study, to_study
+from openosce.runs.conditions import columns
 
 
 def tables(**changes):
@@ -77,3 +80,56 @@ def test_the_default_folder_is_the_same_for_the_same_doctors_and_safe_as_a_path(
     assert folder == default_folder(study)
     assert folder.parent.name == "runs"
     assert "/" not in folder.name
+
+
+SWEPT = {
+    "study": {"benchmark": "craft-md"},
+    "roles": {"doctor": {"models": ["openai/a", "openai/b"]}, "patient": {"model": "builtin/record"}},
+    "craft_md": {"arms": ["vignette_mcq", "multi_turn_mcq"]},
+}
+
+
+def test_a_sweep_makes_a_condition_of_every_combination_and_asks_unswept_arms_once():
+    sweep = {"craft_md.cap": [10, 20], "roles": {"patient": {"model": ["builtin/record", "openai/p"]}}}
+    study = to_study({**SWEPT, "sweep": sweep}, environment={})
+    assert [condition.name for condition in study.conditions] == [
+        "cap=10, patient=builtin/record",
+        "cap=10, patient=openai/p",
+        "cap=20, patient=builtin/record",
+        "cap=20, patient=openai/p",
+    ]
+    assert [condition.settings.cap for condition in study.conditions] == [10, 10, 20, 20]
+    assert [c.roles["patient"].name for c in study.conditions] == ["builtin/record", "openai/p"] * 2
+    assert [condition.arms for condition in study.conditions] == [
+        ("vignette_mcq", "multi_turn_mcq"),
+        *[("multi_turn_mcq",)] * 3,
+    ]
+    labels = [column.label for column in columns(study.conditions, study.benchmark)]
+    assert labels == ["vignette_mcq", *(condition.name for condition in study.conditions)]
+    assert ("patient", "openai/p") in [(role, spec.name) for role, spec in study.models]
+
+
+def test_without_a_sweep_there_is_one_condition_and_columns_are_arms():
+    study = to_study(SWEPT, environment={})
+    assert [condition.name for condition in study.conditions] == ["text"]
+    assert [c.label for c in columns(study.conditions, study.benchmark)] == ["vignette_mcq", "multi_turn_mcq"]
+
+
+@pytest.mark.parametrize(
+    ("sweep", "problem"),
+    [
+        ({}, "expected settings with their values"),
+        ({"craft_md.cap": 10}, "expected a list of values, found 10"),
+        ({"craft_md.cap": []}, "expected a list of values"),
+        ({"craft_md.cap": [10, 10]}, "sweep.craft_md.cap: a value is named twice"),
+        ({"craft_md.cups": [10]}, "unknown key craft_md.cups"),
+        ({"craft_md.cap": ["many"]}, "craft_md.cap"),
+        ({"roles.doctor.model": ["openai/a"]}, "several doctors stand in"),
+        ({"study.trials": [1, 2]}, "sweep.study.trials: cannot be swept"),
+        ({"roles.nurse.model": ["openai/a"]}, "unknown role 'nurse'"),
+        ({"craft_md.cap": list(range(2, 2000))}, "amounts to 1998 conditions"),
+    ],
+)
+def test_what_cannot_be_swept_is_refused(sweep, problem):
+    with pytest.raises(StudyError, match=re.escape(problem)):
+        to_study({**SWEPT, "sweep": sweep}, environment={})

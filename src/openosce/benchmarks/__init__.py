@@ -1,7 +1,7 @@
 """The published systems we host, by name."""
 
 from openosce.benchmarks import craft_md
-from openosce.benchmarks.benchmark import Benchmark, Cast, Settings
+from openosce.benchmarks.benchmark import Benchmark, Cast, Measure, Place, RoleKind, Settings
 from openosce.errors import StudyError
 
 BENCHMARKS: dict[str, Benchmark] = {benchmark.name: benchmark for benchmark in (craft_md.BENCHMARK,)}
@@ -18,4 +18,4 @@ def find_benchmark(name: str) -> Benchmark:
     return BENCHMARKS[name]
 
 
-__all__ = ["BENCHMARKS", "Benchmark", "Cast", "Settings", "find_benchmark"]
+__all__ = ["BENCHMARKS", "Benchmark", "Cast", "Measure", "Place", "RoleKind", "Settings", "find_benchmark"]

@@ -1,33 +1,85 @@
 """What a benchmark is: its roles, its settings, its prompts, and how it examines one doctor on one case."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from openosce.benchmarks.expectation import Expected
 from openosce.cases import Case
 from openosce.cases.record import Record
-from openosce.encounters import Encounter, Participant
-from openosce.grading import Answer, Grader
-from openosce.models import PromptPack
-from openosce.roles import Doctor, Summarizer
-
-
-@dataclass(frozen=True)
-class Cast:
-    """Everyone who takes part in one trial."""
-
-    doctor: Doctor
-    patient: Participant
-    summarizer: Summarizer
-    grader: Grader
-    grader_repeats: int = 1
-    """How often the grader decides on one answer."""
+from openosce.encounters import Encounter
+from openosce.grading import ACCURACY, Answer, TrialKey
+from openosce.models import Model, PromptPack
 
 
 class Settings(Record):
     """A benchmark's own settings: the table of its name in a study file. Unknown keys are refused."""
+
+
+S = TypeVar("S", bound=Settings)
+
+
+@dataclass(frozen=True)
+class Place(Generic[S]):
+    """Where a role is needed: which case and trial, under which settings, and what its chance depends on."""
+
+    case: Case
+    key: TrialKey
+    seed: str
+    settings: S
+    prompts: PromptPack
+    images: Mapping[str, str] = field(default_factory=dict)
+    """The case's images as data URLs, by the path in its record."""
+
+
+@dataclass(frozen=True)
+class RoleKind:
+    """The ways of filling a role: rules by name, or any model."""
+
+    fallback: str
+    """The built-in one that plays it where nobody is named."""
+    builtins: Mapping[str, Callable[[Place[Any]], Any]]
+    modelled: Callable[[str, Model, Place[Any]], Any] | None
+    """Given the model's name; None for a role that no model can play."""
+    outside_trials: bool = False
+    """Whether its calls stand outside case and trial, and are shared by all that ask the same."""
+    sees_images: bool = False
+    """Whether its model is sent the case's images, where the settings want images shown."""
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Everyone who takes part in one trial, by role."""
+
+    roles: Mapping[str, Any]
+    grader_repeats: int = 1
+    """How often the grader decides on one answer."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What is measured of the answers, for the manifest's plan; `reports` reads it back under the same names."""
+
+    name: str = ACCURACY
+    policy: str | None = None
+    """Under which its headline stands; None: the study's match policy."""
+    role: str = "grader"
+    """Whose scores are the headline."""
+    arms: tuple[str, ...] = ()
+    """Where it is measured; none named: everywhere."""
+    low: float | None = 0.0
+    high: float | None = 1.0
+    words: str = ""
+    """What it is, for tables."""
+
+
+def _only_accuracy(settings: Any) -> tuple[Measure, ...]:
+    return (Measure(),)
+
+
+def _no_images(settings: Any) -> bool:
+    return False
 
 
 @dataclass(frozen=True)
@@ -36,6 +88,8 @@ class Benchmark:
 
     name: str
     settings: type[Settings]
+    roles: Mapping[str, RoleKind]
+    """Who takes part, the doctor first."""
     prompts: tuple[Traversable, ...]
     """Folders of prompt templates."""
     arms: Callable[[Any], tuple[str, ...]]
@@ -44,8 +98,16 @@ class Benchmark:
     """Whether an arm gives choices."""
     policy: Callable[[Any], str]
     """The match policy of the headline, `name@version`."""
-    run_trial: Callable[[Case, Cast, Any], Awaitable[tuple[Encounter, tuple[Answer, ...]]]]
-    """Examine one doctor on one case once. Failures are in what it returns; it raises only for unusable input."""
-    expect: Callable[[Case, Any, PromptPack], Expected]
+    run_trial: Callable[[Case, Cast, Any, tuple[str, ...]], Awaitable[tuple[Encounter, tuple[Answer, ...]]]]
+    """Examine one doctor on one case once, under these settings, in these arms. Failures are in what it returns; it
+    raises only for unusable input."""
+    expect: Callable[[Case, Any, tuple[str, ...], PromptPack], Expected]
     """What one trial is expected to take, for the dry run."""
-    conditions: tuple[str, ...] = ("text",)
+    condition: str = "text"
+    """The name of the one condition of a study that sweeps nothing."""
+    measures: Callable[[Any], tuple[Measure, ...]] = _only_accuracy
+    """What is measured under these settings, the headline first."""
+    unswept_arms: frozenset[str] = frozenset()
+    """Arms that no sweep of the encounter changes: they are asked in the first condition, for all."""
+    shows_images: Callable[[Any], bool] = _no_images
+    """Whether these settings show a case's images to a model."""

@@ -21,6 +21,11 @@ class Expected:
         self.tokens_in[role] += round(calls * prompt / CHARACTERS_PER_TOKEN)
         self.tokens_out[role] += round(calls * reply / CHARACTERS_PER_TOKEN)
 
+    def of(self, role: str) -> "Expected":
+        """What it says of one role."""
+        sums = (self.calls, self.tokens_in, self.tokens_out)
+        return Expected(*(Counter({role: counted[role]}) for counted in sums))
+
     def update(self, other: "Expected") -> None:
         """Add another expectation to this one."""
         self.calls.update(other.calls)

@@ -12,10 +12,12 @@ from openosce.runs import PreparedStudy, expected_calls, planned, unfinished
 def say_plan(prepared: PreparedStudy) -> None:
     """Print what would be run: cases, arms, conversations; calls, tokens and dollars by role."""
     study, todo = prepared.study, unfinished(prepared)
-    arms = study.benchmark.arms(study.settings)
     typer.echo(f"{study.benchmark.name}: {len(prepared.chosen)} of {len(prepared.cases)} cases, {study.trials} trials")
-    typer.echo(f"arms: {', '.join(arms)}")
-    typer.echo(f"to run: {len(todo)} of {len(planned(prepared))} conversations, {len(todo) * len(arms)} answers")
+    typer.echo(f"arms: {', '.join(study.arms)}")
+    if len(study.conditions) > 1:
+        typer.echo(f"conditions: {'; '.join(condition.name for condition in study.conditions)}")
+    answers = sum(len(study.condition(key.condition).arms) for key in todo)
+    typer.echo(f"to run: {len(todo)} of {len(planned(prepared))} conversations, {answers} answers")
     typer.echo(f"folder: {prepared.folder}")
     table = Table("role", "model", box=None)
     for head in ("calls", "tokens in", "out", "dollars"):

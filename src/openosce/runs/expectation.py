@@ -25,16 +25,20 @@ class ExpectedCalls:
 def expected_calls(prepared: PreparedStudy, todo: Sequence[TrialKey]) -> Iterator[ExpectedCalls]:
     """Sum up the trials that are left, by role and model; a built-in role makes no call."""
     study = prepared.study
-    by_case = {case.id: study.benchmark.expect(case, study.settings, prepared.prompts) for case in prepared.chosen}
-    of_doctor = {doctor.name: Expected() for doctor in study.doctors}
-    of_all = Expected()
+    by_place = {
+        (condition.name, case.id): study.benchmark.expect(case, condition.settings, condition.arms, prepared.prompts)
+        for condition in study.conditions
+        for case in prepared.chosen
+    }
+    of_model: dict[tuple[str, str], Expected] = {(role, spec.name): Expected() for role, spec in study.models}
     for key in todo:
-        of_doctor[key.doctor].update(by_case[key.case_id])
-        of_all.update(by_case[key.case_id])
-    sums = [("doctor", name, expected, 1) for name, expected in of_doctor.items()]
+        expected, condition = by_place[key.condition, key.case_id], study.condition(key.condition)
+        names = {"doctor": key.doctor, **{role: spec.name for role, spec in condition.roles.items()}}
+        for role, model in names.items():
+            of_model[role, model].update(expected.of(role))
     repeats = {"grader": study.grader_repeats}
-    sums += [(role, spec.name, of_all, repeats.get(role, 1)) for role, spec in study.roles.items()]
-    for role, model, expected, times in sums:
+    for (role, model), expected in of_model.items():
+        times = repeats.get(role, 1)
         silent = model.startswith(NO_ENDPOINT[0]) and not model.endswith(("/script", "/recorded"))
         calls, tokens_in, tokens_out = (
             0 if silent else times * counted[role]

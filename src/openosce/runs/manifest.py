@@ -4,6 +4,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import metadata, resources
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 from openosce.cases import Case, patient_part
 from openosce.errors import RunFolderError
 from openosce.models import ModelSpec, PriceBook, PromptPack
+from openosce.runs.conditions import Condition, columns, reference
 from openosce.runs.folder import DATABASE, MANIFEST, STUDY, RunReader, half_written, write_whole
 from openosce.runs.study import Study
 
@@ -19,12 +21,13 @@ from openosce.runs.study import Study
 def build_manifest(study: Study, cases: Sequence[Case], prompts: PromptPack, prices: PriceBook) -> dict[str, Any]:
     """Everything about a study that decides its results, its plan, and the versions it runs on."""
     benchmark, settings = study.benchmark, study.settings
+    several = len(study.conditions) > 1
     return {
         "format": 1,
         "study": {
             "benchmark": benchmark.name,
             "cases": study.cases,
-            "cases_hash": _cases_hash(cases),
+            "cases_hash": cases_hash(cases),
             "trials": study.trials,
             "seed": study.seed,
             "development": sorted(study.development),
@@ -34,13 +37,19 @@ def build_manifest(study: Study, cases: Sequence[Case], prompts: PromptPack, pri
                 **{name: _role(spec) for name, spec in study.roles.items()},
             },
             "settings": settings.model_dump(mode="json"),
+            "conditions": {condition.name: _changed(condition, study) for condition in study.conditions}
+            if several
+            else {},
             "prompts_hash": prompts.hash,
             "rules_hash": _rules_hash(study),
         },
         "plan": {
             "doctors": [doctor.name for doctor in study.doctors],
-            "conditions": list(benchmark.conditions),
-            "arms": list(benchmark.arms(settings)),
+            "conditions": [condition.name for condition in study.conditions],
+            "arms": list(study.arms),
+            "columns": [asdict(column) for column in columns(study.conditions, benchmark)],
+            "reference": reference(study.conditions, benchmark),
+            "metrics": [asdict(measure) for measure in benchmark.measures(settings)],
             "trials": study.trials,
             "development": sorted(study.development),
         },
@@ -48,16 +57,28 @@ def build_manifest(study: Study, cases: Sequence[Case], prompts: PromptPack, pri
         "prices_hash": prices.hash,
         "fallbacks": list(study.fallbacks),
         "notes": list(_notes(study, cases)),
-        "versions": _versions(),
+        "versions": versions(),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+def _changed(condition: Condition, study: Study) -> dict[str, Any]:
+    """What a condition sets otherwise than the first: settings, and roles with their models."""
+    before, now = study.settings.model_dump(mode="json"), condition.settings.model_dump(mode="json")
+    settings = {key: value for key, value in now.items() if value != before[key]}
+    models = {**condition.roles, **{f"doctor {name}": spec for name, spec in condition.doctors.items()}}
+    first = study.conditions[0]
+    known = {**first.roles, **{f"doctor {name}": spec for name, spec in first.doctors.items()}}
+    roles = {role: _role(spec) for role, spec in models.items() if spec != known[role]}
+    return {"settings": settings, "roles": roles}
 
 
 def _role(spec: ModelSpec) -> dict[str, Any]:
     return {"model": spec.name, "base_url": spec.base_url, "settings": dict(spec.settings)}
 
 
-def _cases_hash(cases: Sequence[Case]) -> str:
+def cases_hash(cases: Sequence[Case]) -> str:
+    """What identifies a set of cases, whatever file they come from: 16 hexadecimal digits."""
     digest = hashlib.sha256()
     for case in cases:
         digest.update(case.model_dump_json(exclude_defaults=True).encode() + b"\n")
@@ -66,7 +87,7 @@ def _cases_hash(cases: Sequence[Case]) -> str:
 
 def _rules_hash(study: Study) -> str | None:
     """The code and data of the built-in roles: a run must not go on with other rules. None where models play all."""
-    names = [spec.name for spec in (*study.doctors, *study.roles.values())]
+    names = [spec.name for _, spec in study.models]
     if not any(name.startswith("builtin/") for name in names):
         return None
     digest = hashlib.sha256((resources.files("openosce.cases") / "diseases.yaml").read_bytes())
@@ -93,7 +114,8 @@ def _notes(study: Study, cases: Sequence[Case]) -> Iterator[str]:
         yield "builtin/interviewer is a rule-based baseline; its scores measure nothing but the plumbing"
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """The versions of Python, of OpenOSCE, and of what computes with it."""
     packages = ("openosce", "pydantic", "numpy", "scipy")
     return {"python": platform.python_version(), **{name: metadata.version(name) for name in packages}}
 

@@ -116,7 +116,7 @@ def prepare_grading(
         folder,
         spec,
         find_policy(policy or own.judge.policy.partition("@")[0]),
-        build_role_model("grader", spec),
+        build_role_model(study.benchmark, "grader", spec),
         load_prompts(study.benchmark.prompts, own_prompts),
         study.limits,
         own,

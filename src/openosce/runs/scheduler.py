@@ -69,7 +69,7 @@ def _refuse_unknown_prices(study: Study, prices: PriceBook) -> None:
     """A limit in dollars needs to know what every model costs."""
     if study.limits.dollars is None:
         return
-    for spec in (*study.doctors, *study.roles.values()):
+    for _, spec in study.models:
         if prices.cost(spec.name, 0, 0) is None:
             raise StudyError(f"limits.dollars: the price of {spec.name!r} is unknown; give it in a price book")
 
@@ -97,10 +97,10 @@ def planned(prepared: PreparedStudy) -> list[TrialKey]:
     """Every trial of this start: all cases once, then all cases again, doctors side by side."""
     study = prepared.study
     return [
-        TrialKey(doctor.name, condition, case.id, trial)
+        TrialKey(doctor.name, condition.name, case.id, trial)
         for trial in range(study.trials)
         for case in prepared.chosen
-        for condition in study.benchmark.conditions
+        for condition in study.conditions
         for doctor in study.doctors
     ]
 
@@ -129,7 +129,7 @@ def run_study(prepared: PreparedStudy, on_start: Callable[[int, int], None], on_
         RunStopped: A limit is reached, or no call of a model can succeed; everything done is on disk.
         KeyboardInterrupt: Ctrl-C; everything finished is on disk.
     """
-    for spec in (*prepared.study.doctors, *prepared.study.roles.values()):
+    for _, spec in prepared.study.models:
         require_key(spec)
     manifest = build_manifest(prepared.study, prepared.cases, prepared.prompts, prepared.prices)
     with RunWriter(prepared.folder, lambda: claim_folder(prepared.folder, manifest, prepared.study.text)) as writer:
@@ -191,5 +191,6 @@ def _first_leaf(group: ExceptionGroup) -> Exception:
 async def _run_trial(prepared: PreparedStudy, case: Case, key: TrialKey, journal: Journal) -> Trial:
     study = prepared.study
     cast = prepared.casting.cast(case, key, journal)
-    encounter, answers = await study.benchmark.run_trial(case, cast, study.settings)
+    condition = study.condition(key.condition)
+    encounter, answers = await study.benchmark.run_trial(case, cast, condition.settings, condition.arms)
     return Trial(key, encounter, answers)

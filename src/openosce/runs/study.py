@@ -3,8 +3,8 @@
 import os
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,14 +15,7 @@ from openosce.benchmarks import Benchmark, Settings, find_benchmark
 from openosce.cases.record import Record
 from openosce.errors import StudyError
 from openosce.models import ModelSpec
-
-FALLBACKS = {
-    "doctor": "builtin/interviewer",
-    "patient": "builtin/record",
-    "summarizer": "builtin/record",
-    "grader": "builtin/lexicon",
-}
-"""The built-in role that a role nobody named falls back to."""
+from openosce.runs.conditions import Condition, swept
 
 _Table = TypeVar("_Table", bound=Record)
 
@@ -104,15 +97,47 @@ class Study:
     seed: int
     development: tuple[str, ...]
     grader_repeats: int
-    doctors: tuple[ModelSpec, ...]
-    roles: Mapping[str, ModelSpec]
-    """Every role but the doctor."""
+    conditions: tuple[Condition, ...]
+    """One, unless something is swept."""
     fallbacks: tuple[str, ...]
     """Roles nobody named, which fell back to a built-in one."""
-    settings: Settings
     limits: Limits
     text: str
     """The study file: as given, or as the flags amount to."""
+
+    @property
+    def doctors(self) -> tuple[ModelSpec, ...]:
+        """The models under test, as the first condition sets them."""
+        return tuple(self.conditions[0].doctors.values())
+
+    @property
+    def roles(self) -> Mapping[str, ModelSpec]:
+        """Every role but the doctor, in the first condition."""
+        return self.conditions[0].roles
+
+    @property
+    def settings(self) -> Settings:
+        """The benchmark's settings, in the first condition."""
+        return self.conditions[0].settings
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """The arms of all conditions together."""
+        return self.conditions[0].arms
+
+    @property
+    def models(self) -> tuple[tuple[str, ModelSpec], ...]:
+        """Every role with its model, each pair once."""
+        pairs = [
+            (role, spec)
+            for condition in self.conditions
+            for role, spec in (*(("doctor", one) for one in condition.doctors.values()), *condition.roles.items())
+        ]
+        return tuple({(role, spec.fingerprint): (role, spec) for role, spec in pairs}.values())
+
+    def condition(self, name: str) -> Condition:
+        """The condition of this name."""
+        return next(condition for condition in self.conditions if condition.name == name)
 
 
 def read_study(path: Path) -> dict[str, Any]:
@@ -143,14 +168,13 @@ def to_study(tables: dict[str, Any], text: str | None = None, environment: Mappi
     head = _table(StudyTable, "study", tables.get("study"))
     benchmark = find_benchmark(head.benchmark)
     own = benchmark.name.replace("-", "_")
-    unknown = sorted(set(tables) - {"study", "roles", "limits", own})
+    unknown = sorted(set(tables) - {"study", "roles", "limits", "sweep", own})
     if unknown:
-        raise StudyError(f"unknown table(s) [{'], ['.join(unknown)}]; known are [study], [roles.*], [limits], [{own}]")
-    roles, fallbacks = _roles(tables.get("roles", {}))
-    urls = {name: environment.get(f"OPENOSCE_{name.upper()}_BASE_URL") or head.base_url for name in roles}
-    doctor = roles.pop("doctor")
-    if len(set(doctor.names)) < len(doctor.names):
-        raise StudyError("roles.doctor: a model is named twice")
+        known = f"[study], [roles.*], [limits], [sweep], [{own}]"
+        raise StudyError(f"unknown table(s) [{'], ['.join(unknown)}]; known are {known}")
+    urls = {name: environment.get(f"OPENOSCE_{name.upper()}_BASE_URL") or head.base_url for name in benchmark.roles}
+    found = [_condition(name, changed, benchmark, urls) for name, changed in swept(tables, benchmark)]
+    first, *others = (condition for condition, _ in found)
     return Study(
         benchmark=benchmark,
         cases=head.cases,
@@ -158,21 +182,43 @@ def to_study(tables: dict[str, Any], text: str | None = None, environment: Mappi
         seed=head.seed,
         development=head.development,
         grader_repeats=head.grader_repeats,
-        doctors=tuple(doctor.spec(name, urls["doctor"]) for name in doctor.names),
-        roles={name: role.spec(role.names[0], urls[name]) for name, role in roles.items()},
-        fallbacks=fallbacks,
-        settings=_table(benchmark.settings, own, tables.get(own, {})),
+        conditions=(first, *(_without(condition, benchmark.unswept_arms) for condition in others)),
+        fallbacks=found[0][1],
         limits=_table(Limits, "limits", tables.get("limits", {})),
         text=text if text is not None else tomli_w.dumps(tables),
     )
 
 
-def _roles(tables: Mapping[str, Any]) -> tuple[dict[str, Role], tuple[str, ...]]:
+def _condition(
+    name: str, tables: Mapping[str, Any], benchmark: Benchmark, urls: Mapping[str, str | None]
+) -> tuple[Condition, tuple[str, ...]]:
+    """One condition, and the roles in it that nobody named."""
+    own = benchmark.name.replace("-", "_")
+    roles, fallbacks = _roles(tables.get("roles", {}), benchmark)
+    doctor = roles.pop("doctor")
+    settings = _table(benchmark.settings, own, tables.get(own, {}))
+    condition = Condition(
+        name,
+        settings,
+        doctors={model: doctor.spec(model, urls["doctor"]) for model in doctor.names},
+        roles={role: table.spec(table.names[0], urls[role]) for role, table in roles.items()},
+        arms=benchmark.arms(settings),
+    )
+    return condition, fallbacks
+
+
+def _without(condition: Condition, arms: Collection[str]) -> Condition:
+    return replace(condition, arms=tuple(arm for arm in condition.arms if arm not in arms))
+
+
+def _roles(tables: Mapping[str, Any], benchmark: Benchmark) -> tuple[dict[str, Role], tuple[str, ...]]:
+    kinds = benchmark.roles
+    aliases = {alias: name for alias, name in ALIASES.items() if name in kinds}
     named: dict[str, Role] = {}
     for given, table in tables.items():
-        name = ALIASES.get(given, given)
-        if name not in FALLBACKS:
-            raise StudyError(f"unknown role {given!r}; known are {', '.join((*FALLBACKS, *ALIASES))}")
+        name = aliases.get(given, given)
+        if name not in kinds:
+            raise StudyError(f"unknown role {given!r}; {benchmark.name} knows {', '.join((*kinds, *aliases))}")
         if name in named:
             raise StudyError(f"the role {name!r} is given twice, once as {given!r}")
         role = _table(Role, f"roles.{given}", table)
@@ -180,14 +226,16 @@ def _roles(tables: Mapping[str, Any]) -> tuple[dict[str, Role], tuple[str, ...]]
             raise StudyError(f"roles.{given}: only the doctor can have several models")
         if not role.names:
             raise StudyError(f'[roles.{given}] names no model; add model = "provider/name"')
+        if len(set(role.names)) < len(role.names):
+            raise StudyError(f"roles.{given}: a model is named twice")
         named[name] = role
-    if "patient" in named:
+    if "patient" in named and "summarizer" in kinds:
         named.setdefault("summarizer", named["patient"])  # CRAFT-MD: the patient's model, unless it is named
     fallbacks = []
-    for name, builtin in FALLBACKS.items():
+    for name, kind in kinds.items():
         if name not in named:
-            named[name] = Role(model=builtin)
-            fallbacks.append(f"{name}: {builtin}")
+            named[name] = Role(model=kind.fallback)
+            fallbacks.append(f"{name}: {kind.fallback}")
     return named, tuple(fallbacks)
 
 

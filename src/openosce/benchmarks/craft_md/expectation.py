@@ -13,7 +13,7 @@ QUESTION, STATEMENT, DIAGNOSIS = 70, 90, 40
 """Characters of a doctor's question, a patient's statement and a short answer."""
 
 
-def expect(case: Case, settings: CraftMDSettings, prompts: PromptPack) -> Expected:
+def expect(case: Case, settings: CraftMDSettings, arms: tuple[str, ...], prompts: PromptPack) -> Expected:
     """Expected calls and tokens of one trial, for every role as if a model played it.
 
     The length of a conversation is the great unknown: ten replies of the patient, or what the cap allows, are assumed.
@@ -22,7 +22,7 @@ def expect(case: Case, settings: CraftMDSettings, prompts: PromptPack) -> Expect
     vignette = len(case.vignette or "")
     turns = min(PATIENT_TURNS, settings.cap // 2)
     talk = turns * (QUESTION + STATEMENT)
-    informations = {information_of(arm) for arm in settings.arms}
+    informations = {information_of(arm) for arm in arms}
     expected = Expected()
     if informations != {"vignette"}:
         expected.add("doctor", size["doctor"] + talk / 2, QUESTION, turns)
@@ -35,9 +35,9 @@ def expect(case: Case, settings: CraftMDSettings, prompts: PromptPack) -> Expect
         "single_turn": size["doctor"] + QUESTION + STATEMENT,
         "summarized": turns * STATEMENT,
     }
-    for arm in settings.arms:
+    for arm in arms:
         _expect_arm(expected, arm, told, case, size)
-    _expect_grading(expected, settings, size)
+    _expect_grading(expected, settings, arms, size)
     return expected
 
 
@@ -51,9 +51,9 @@ def _expect_arm(expected: Expected, arm: str, told: dict[str, int], case: Case, 
     expected.add("doctor", told[information] + template + choices, DIAGNOSIS)
 
 
-def _expect_grading(expected: Expected, settings: CraftMDSettings, size: dict[str, int]) -> None:
+def _expect_grading(expected: Expected, settings: CraftMDSettings, arms: tuple[str, ...], size: dict[str, int]) -> None:
     """Two steps for every answer that no rule can grade; identical ones, which are graded once, are not foreseen."""
     graded_by_rule = find_policy(settings.policy).mcq != "grader"
-    answers = sum(not (is_mcq(arm) and graded_by_rule) for arm in settings.arms)
+    answers = sum(not (is_mcq(arm) and graded_by_rule) for arm in arms)
     expected.add("grader", size["grade_extract"] + DIAGNOSIS, DIAGNOSIS / 2, answers)
     expected.add("grader", size["grade_compare"] + DIAGNOSIS, 3, answers)

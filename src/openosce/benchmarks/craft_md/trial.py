@@ -31,10 +31,12 @@ _LEFTOVER = re.compile(
 )
 
 
-async def run_trial(case: Case, cast: Cast, settings: CraftMDSettings) -> tuple[Encounter, tuple[Answer, ...]]:
+async def run_trial(
+    case: Case, cast: Cast, settings: CraftMDSettings, arms: tuple[str, ...]
+) -> tuple[Encounter, tuple[Answer, ...]]:
     """Hold the conversation, then put every arm's question and grade the answers, all arms at once."""
-    encounter = await _talk(cast, settings)
-    summary = await _summarize(cast, encounter, settings)
+    encounter = await _talk(cast, settings, arms)
+    summary = await _summarize(cast, encounter, arms)
 
     async def examine(arm: str) -> Answer:
         answer = await _answer(arm, case, cast, encounter, summary)
@@ -43,12 +45,12 @@ async def run_trial(case: Case, cast: Cast, settings: CraftMDSettings) -> tuple[
             mcq=is_mcq(arm),
             part=grader_part(case),
             policy=find_policy(settings.policy),
-            grader=cast.grader,
+            grader=cast.roles["grader"],
             repeats=cast.grader_repeats,
             others=POLICIES.values(),
         )
 
-    answers = await _all(examine(arm) for arm in settings.arms)
+    answers = await _all(examine(arm) for arm in arms)
     return encounter, (*([summary] if summary else []), *answers)
 
 
@@ -62,21 +64,21 @@ async def _all(examinations: Iterable[Coroutine[None, None, Answer]]) -> list[An
     return answers
 
 
-async def _talk(cast: Cast, settings: CraftMDSettings) -> Encounter:
-    if all(information_of(arm) == "vignette" for arm in settings.arms):
+async def _talk(cast: Cast, settings: CraftMDSettings, arms: tuple[str, ...]) -> Encounter:
+    if all(information_of(arm) == "vignette" for arm in arms):
         return Encounter((), EndReason.NOT_HELD)
     station = CraftMDStation(settings.cap, any_case=settings.stop_rule == "any_case")
-    return await run_encounter(station, {DOCTOR: cast.doctor, PATIENT: cast.patient})
+    return await run_encounter(station, {role: cast.roles[role] for role in (DOCTOR, PATIENT)})
 
 
-async def _summarize(cast: Cast, encounter: Encounter, settings: CraftMDSettings) -> Answer | None:
+async def _summarize(cast: Cast, encounter: Encounter, arms: tuple[str, ...]) -> Answer | None:
     """The summary that the summarized arms read, kept as an answer of its own; None where no arm asks for it."""
-    if not any(information_of(arm) == "summarized" for arm in settings.arms):
+    if not any(information_of(arm) == "summarized" for arm in arms):
         return None
     if encounter.ended.is_failure:
         return Answer(SUMMARY, None, Missing.ENCOUNTER_FAILED.because(encounter.ended.value))
     try:
-        text = await cast.summarizer.summarize(statements(encounter))
+        text = await cast.roles["summarizer"].summarize(statements(encounter))
     except EncounterError as failure:
         return Answer(SUMMARY, None, reason_for(failure))
     return kept_summary(text)
@@ -101,7 +103,7 @@ async def _answer(arm: str, case: Case, cast: Cast, encounter: Encounter, summar
     question = case.question if shown else None
     choices = case.choices if is_mcq(arm) else ()
     try:
-        return Answer(arm, await cast.doctor.answer(Question(arm, told, question, choices)))
+        return Answer(arm, await cast.roles[DOCTOR].answer(Question(arm, told, question, choices)))
     except EncounterError as failure:
         return Answer(arm, None, reason_for(failure))
 
