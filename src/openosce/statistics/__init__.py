@@ -1,6 +1,18 @@
 """HOW SURE WE ARE: arrays in, named results out; knows nothing of cases or models."""
 
+from openosce.statistics.agreement import (
+    Detection,
+    cohens_kappa,
+    detection,
+    fleiss_kappa,
+    gwet_ac1,
+    raw_agreement,
+)
+from openosce.statistics.agreement_alpha import krippendorff_alpha
+from openosce.statistics.agreement_numbers import kendall_tau_b, kendalls_w, pearson, spearman
+from openosce.statistics.agreement_resampling import Agreement
 from openosce.statistics.clustering import Clustering, clustering
+from openosce.statistics.correction import Corrected, corrected_accuracy, rogan_gladen
 from openosce.statistics.estimates import (
     Difference,
     Estimate,
@@ -19,8 +31,11 @@ from openosce.statistics.resampling import (
 )
 
 __all__ = [
+    "Agreement",
     "BootstrapResult",
     "Clustering",
+    "Corrected",
+    "Detection",
     "Difference",
     "Estimate",
     "McNemar",
@@ -29,12 +44,24 @@ __all__ = [
     "centred_bootstrap_p",
     "cluster_bootstrap",
     "clustering",
+    "cohens_kappa",
+    "corrected_accuracy",
+    "detection",
+    "fleiss_kappa",
+    "gwet_ac1",
     "hochberg",
     "holm",
+    "kendall_tau_b",
+    "kendalls_w",
+    "krippendorff_alpha",
     "mcnemar",
     "mcnemar_of_cases",
     "mean_over_cases",
     "paired_difference",
+    "pearson",
+    "raw_agreement",
+    "rogan_gladen",
     "sign_flip_p",
+    "spearman",
     "warns_about_small_counts",
 ]

@@ -93,11 +93,11 @@ def cluster_bootstrap(
     arXiv:2411.00640.
     """
     values = numbers_or_nan(case_means, "n_arms", "n_cases")
-    _check_resamples(n_resamples)
+    check_resamples(n_resamples)
     method = f"{percent(confidence)} percentile bootstrap over cases, {n_resamples} resamples"
     compared = list(combinations(range(len(values)), 2)) if pairs is None else _checked(pairs, len(values))
     rows = np.concatenate([values, *(values[None, i] - values[None, j] for i, j in compared)])
-    resampled = iter(_resampled_means(rows, _generator(rng), n_resamples))
+    resampled = iter(_resampled_means(rows, checked_generator(rng), n_resamples))
     tail = (1 - confidence) / 2
     arms = tuple(_estimate(row, next(resampled), tail, method) for row in values)
     differences = [_difference(row, next(resampled), tail) for row in rows[len(values) :]]
@@ -135,11 +135,11 @@ def centred_bootstrap_p(
 
     Source: Efron & Tibshirani (1993), section 16.4; CRAFT-MD 2025 (Nature Medicine), Methods.
     """
-    _check_resamples(n_resamples)
+    check_resamples(n_resamples)
     first, second = pairs_or_nan(a, b)
     if as_published:
         return _published_test(first, second, rng, n_resamples)
-    generator = _generator(rng)
+    generator = checked_generator(rng)
     d = _complete(first - second)
     reason = no_interval(d, "difference") if len(d) else NO_COMMON_CASES
     if reason is not None:
@@ -171,14 +171,14 @@ def sign_flip_p(a: ArrayLike, b: ArrayLike, *, rng: np.random.Generator, n_resam
     Source: Fisher (1935), The Design of Experiments, section 21; (extreme + 1)/(n + 1): Phipson & Smyth (2010),
     Statistical Applications in Genetics and Molecular Biology 9:39.
     """
-    _check_resamples(n_resamples)
+    check_resamples(n_resamples)
     first, second = pairs_or_nan(a, b)
     d = _complete(first - second)
     n = len(d)
     if n == 0:
         return ResamplingTest(None, None, 0, n_resamples, SIGN_FLIP, NO_COMMON_CASES)
-    generator, threshold, n_extreme = _generator(rng), _threshold(d), 0
-    for start, stop in _chunks(n_resamples, n):
+    generator, threshold, n_extreme = checked_generator(rng), _threshold(d), 0
+    for start, stop in chunks(n_resamples, n):
         flipped = generator.integers(0, 2, size=(stop - start, n), dtype=np.int8).astype(np.float64)
         n_extreme += int((np.abs(d.sum() - 2 * (flipped @ d)) / n >= threshold).sum())
     return ResamplingTest(_mean(d), (n_extreme + 1) / (n_resamples + 1), n, n_resamples, SIGN_FLIP)
@@ -192,13 +192,13 @@ def _resampled_means(rows: NDArray[np.float64], rng: np.random.Generator, n_resa
         return means
     valid = ~np.isnan(rows)
     columns = np.concatenate([np.where(valid, rows, 0.0), valid]).T
-    for start, stop in _chunks(n_resamples, n_cases):
-        sums = (_case_counts(rng, stop - start, n_cases) @ columns).T
+    for start, stop in chunks(n_resamples, n_cases):
+        sums = (case_counts(rng, stop - start, n_cases) @ columns).T
         np.divide(sums[:n_rows], sums[n_rows:], out=means[:, start:stop], where=sums[n_rows:] > 0)
     return means
 
 
-def _case_counts(rng: np.random.Generator, n_resamples: int, n_cases: int) -> NDArray[np.float64]:
+def case_counts(rng: np.random.Generator, n_resamples: int, n_cases: int) -> NDArray[np.float64]:
     """How often every case is drawn in every resample: shape (n_resamples, n_cases), each row adds up to n_cases."""
     draws = rng.integers(0, n_cases, size=(n_resamples, n_cases))
     draws += np.arange(n_resamples)[:, None] * n_cases
@@ -206,7 +206,8 @@ def _case_counts(rng: np.random.Generator, n_resamples: int, n_cases: int) -> ND
     return counts.reshape(n_resamples, n_cases).astype(np.float64)
 
 
-def _chunks(n_resamples: int, n_cases: int) -> Iterator[tuple[int, int]]:
+def chunks(n_resamples: int, n_cases: int) -> Iterator[tuple[int, int]]:
+    """The resamples from and up to which, as many at a time as the cache keeps; `n_cases` is 1 or more."""
     step = max(1, _CHUNK_CELLS // n_cases)
     for start in range(0, n_resamples, step):
         yield start, min(start + step, n_resamples)
@@ -260,7 +261,12 @@ def _published_test(a: NDArray[np.float64], b: NDArray[np.float64], rng: object,
     return ResamplingTest(_mean(d), (n_extreme + 1) / (n_resamples + 1), n, n_resamples, AS_PUBLISHED)
 
 
-def _generator(rng: object) -> np.random.Generator:
+def checked_generator(rng: object) -> np.random.Generator:
+    """The generator of the caller.
+
+    Raises:
+        TypeError: It is no `numpy.random.Generator`.
+    """
     if not isinstance(rng, np.random.Generator):
         raise TypeError(f"expected a numpy.random.Generator, as default_rng(seed) makes it, got {type(rng).__name__}")
     return rng
@@ -274,7 +280,12 @@ def _checked(pairs: Iterable[tuple[int, int]], n_arms: int) -> list[tuple[int, i
     return compared
 
 
-def _check_resamples(n_resamples: int) -> None:
+def check_resamples(n_resamples: int) -> None:
+    """Refuse to resample never.
+
+    Raises:
+        ValueError: There is not one resample.
+    """
     if n_resamples < 1:
         raise ValueError(f"expected 1 resample or more, got {n_resamples}")
 
