@@ -2,7 +2,9 @@
 
 OpenOSCEError
 ├── InputError           unusable input: the command ends with one line and exit code 2
-│   ├── CaseFileError        a case file: says which file and line
+│   ├── FileError            a file: says which file and line
+│   │   ├── CaseFileError        ... of cases
+│   │   └── ResultsFileError     ... of somebody else's released results
 │   ├── StudyError           a study file, a flag, a name that nobody knows
 │   ├── PromptError          a prompt template
 │   └── RunFolderError       a run folder that is missing, foreign, damaged or in use
@@ -28,12 +30,20 @@ class InputError(OpenOSCEError):
     """Input that cannot be used; the message says what was expected, what came, and how to mend it."""
 
 
-class CaseFileError(InputError):
-    """A case file that cannot be read; the message starts with `file:line:`."""
+class FileError(InputError):
+    """A file that cannot be read; the message starts with `file:line:`."""
 
     def __init__(self, path: Path | str, line: int | None, problem: str) -> None:
         place = f"{path}:{line}" if line else str(path)
         super().__init__(f"{place}: {problem}")
+
+
+class CaseFileError(FileError):
+    """A case file that cannot be read."""
+
+
+class ResultsFileError(FileError):
+    """A file of somebody else's released results that cannot be imported."""
 
 
 class StudyError(InputError):

@@ -4,9 +4,13 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from openosce.cases import Case, Diagnosis
 from openosce.cli.compare import compare
+from openosce.encounters import Encounter, EndReason
 from openosce.errors import InputError
+from openosce.grading.record import Answer, Score, Trial, TrialKey
 from openosce.runs import prepare, run_study, to_study
+from openosce.runs.folder import RunWriter
 
 
 @pytest.fixture
@@ -73,3 +77,50 @@ def test_what_differs_and_is_not_declared_is_unusable_input(app, make):
 def test_one_run_alone_is_unusable_input(app, tmp_path):
     result = CliRunner().invoke(app, [str(tmp_path)])
     assert isinstance(result.exception, InputError)
+
+
+@pytest.fixture
+def imported(tmp_path):
+    """A run of one of the article's models over one case."""
+    with RunWriter(tmp_path) as writer:
+        writer.write(Case(id="case_0", source="dermatology_public", diagnosis=Diagnosis(name="Gout")))
+        score = Score("accuracy", 1.0, "as_published@1", "options")
+        answers = (Answer("vignette_mcq", "Gout", None, (score,)),)
+        key = TrialKey("craft-md/gpt4_1106", "text", "case_0", 0)
+        writer.write(Trial(key, Encounter((), EndReason.DIAGNOSED), answers))
+    plan = {"doctors": ["craft-md/gpt4_1106"], "conditions": ["text"], "arms": ["vignette_mcq"], "trials": 1}
+    manifest = {"study": {"benchmark": "craft-md"}, "plan": plan, "policy": "as_published@1"}
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    return str(tmp_path)
+
+
+def test_to_paper_is_one_json_document_with_every_cell(app, imported):
+    result = CliRunner().invoke(app, [imported, "--to-paper", "--json"])
+    document = json.loads(result.stdout)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert sum(row["n_cells"] for row in document["summary"]) == len(document["cells"])
+    assert sum(row["n_not_recomputed"] for row in document["summary"]) == len(document["cells"])
+    first = document["cells"][0]
+    assert (first["table"], first["printed"], first["recomputed"]) == ("Supplementary Table 1", "0.820", None)
+    assert first["reason"] == "the run holds 1 of the 2,004 cases"
+
+
+def test_to_paper_counts_by_table_and_lists_every_cell_if_asked(app, imported):
+    short = CliRunner().invoke(app, [imported, "--to-paper"])
+    assert short.exit_code == 0
+    assert "Supplementary Table 22" in short.stdout and "GPT-4, vignette_mcq: mean" not in short.stdout
+    long = CliRunner().invoke(app, [imported, "--to-paper", "--all"])
+    assert "GPT-4, vignette_mcq: mean" in long.stdout
+
+
+def test_to_paper_refuses_another_model_than_the_article_s(app, make):
+    result = CliRunner().invoke(app, [make("a"), "--to-paper"])
+    assert isinstance(result.exception, InputError)
+    assert "craft-md/gpt4_1106" in str(result.exception) and "found builtin/interviewer" in str(result.exception)
+
+
+@pytest.mark.parametrize("more", [["--to-paper", "b"], ["--to-paper", "--factor", "seed"], ["--all"]])
+def test_flags_that_do_not_go_together_are_unusable_input(app, more):
+    result = CliRunner().invoke(app, ["a", *more])
+    assert isinstance(result.exception, InputError)
+    assert "--to-paper" in str(result.exception)

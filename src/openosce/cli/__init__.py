@@ -12,6 +12,7 @@ from openosce.cli.cases import app as cases
 from openosce.cli.compare import compare
 from openosce.cli.export import export
 from openosce.cli.grade import grade
+from openosce.cli.import_ import app as import_
 from openosce.cli.models import app as models
 from openosce.cli.report import report
 from openosce.cli.run import run
@@ -30,6 +31,7 @@ app = typer.Typer(
 )
 app.add_typer(cases, name="cases")
 app.add_typer(models, name="models")
+app.add_typer(import_, name="import")
 app.command()(run)
 app.command()(show)
 app.command()(grade)

@@ -39,8 +39,14 @@ POLICIES: dict[str, MatchPolicy] = {
         # The MCQ rule that reproduces every published mean, wrong as it is; FRQ as in `paper`.
         MatchPolicy("as_published", 1, mcq="contains"),
         MatchPolicy("first_named", 1, mcq="first_named"),
+        # AgentClinic 2024: the same disease or not. Its moderator decides alone; a rule holds to names of one disease.
+        MatchPolicy("moderator", 1, broader=False),
     )
 }
+
+
+CRAFT_MD = tuple(policy for name, policy in POLICIES.items() if name != "moderator")
+"""The policies of CRAFT-MD and its variants, under all of which its answers are shown."""
 
 
 def find_policy(name: str) -> MatchPolicy:

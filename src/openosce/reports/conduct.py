@@ -3,31 +3,42 @@
 from collections import Counter
 
 from openosce.encounters import EndReason
-from openosce.reports.results import Analysis, total
+from openosce.reports.results import Analysis, Ending, total
 from openosce.reports.sheets import NOTHING, Sheet
 from openosce.reports.text import one_line
 
 
 def endings(analysis: Analysis) -> Sheet:
-    """Why encounters ended, what share of the doctor's encounters that is, and after how many turns."""
-    encounters: Counter[str] = Counter()
-    for row in analysis.endings:
-        encounters[row.model] += row.count
+    """Why encounters ended, their share of the doctor's in the condition, and after how many turns."""
+    planned = {condition: n for n, condition in enumerate(analysis.plan.conditions)}
+    found = sorted(analysis.endings, key=lambda row: (row.model, planned.get(row.condition, len(planned))))
+    several = len({row.condition for row in found}) > 1
+    encounters: Counter[tuple[str, str]] = Counter()
+    for row in found:
+        encounters[row.model, row.condition] += row.count
     rows = tuple(
-        (row.model, row.ended, str(row.count), f"{row.count / encounters[row.model]:.0%}", turns)
-        for row in analysis.endings
-        for turns in (_turns(analysis, row.model, row.ended),)
+        (
+            row.model,
+            *((row.condition,) if several else ()),
+            row.ended,
+            str(row.count),
+            f"{row.count / encounters[row.model, row.condition]:.0%}",
+            _turns(analysis, row),
+        )
+        for row in found
     )
-    failures = dict.fromkeys(row.ended for row in analysis.endings if is_failure(row.ended))
+    failures = dict.fromkeys(row.ended for row in found if is_failure(row.ended))
     notes = (f"ended by infrastructure, not by the doctor: {', '.join(failures)}",) if failures else ()
-    heads = ("doctor", "ended", "encounters", "share", "doctor's turns\nmedian (range)")
-    return Sheet("How encounters ended", heads, rows, notes, prose=(0, 1))
+    words = ("doctor", "condition", "ended") if several else ("doctor", "ended")
+    heads = (*words, "encounters", "share", "doctor's turns\nmedian (range)")
+    return Sheet("How encounters ended", heads, rows, notes, prose=tuple(range(len(words))))
 
 
-def _turns(analysis: Analysis, doctor: str, ended: str) -> str:
+def _turns(analysis: Analysis, ending: Ending) -> str:
     """The median number of the doctor's turns, with the least and the most: `9 (2-30)`."""
-    counts = Counter({r.turns: r.count for r in analysis.turns if (r.model, r.ended) == (doctor, ended)})
-    if not counts:
+    place = (ending.model, ending.condition, ending.ended)
+    counts = Counter({r.turns: r.count for r in analysis.turns if (r.model, r.condition, r.ended) == place})
+    if not any(counts):  # nobody spoke, or what was said is not there
         return NOTHING
     turns = sorted(counts.elements())
     middle = (turns[(len(turns) - 1) // 2] + turns[len(turns) // 2]) / 2
@@ -49,6 +60,16 @@ def missing(analysis: Analysis) -> Sheet:
     ]
     heads = ("doctor", "arm", *(reason.replace("_", " ") for reason in reasons))
     return Sheet("Answers without a score", heads, tuple(rows), prose=(0, 1))
+
+
+def unmeasured(analysis: Analysis) -> Sheet | None:
+    """Which other measures are missing and why, a row a doctor and metric; None where nothing is."""
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for row in analysis.unmeasured:
+        counts[row.model, row.metric, row.reason] += row.count
+    rows = tuple((doctor, metric, reason.replace("_", " "), str(n)) for (doctor, metric, reason), n in counts.items())
+    heads = ("doctor", "measure", "missing because", "answers")
+    return Sheet("Answers without another measure", heads, rows, prose=(0, 1, 2)) if rows else None
 
 
 def failed(analysis: Analysis, limit: int) -> Sheet:

@@ -22,6 +22,7 @@ from openosce.statistics.estimates import (
 )
 from openosce.statistics.mcnemar import McNemar, mcnemar, mcnemar_of_cases
 from openosce.statistics.multiplicity import benjamini_hochberg, hochberg, holm
+from openosce.statistics.ratio import Ratio, paired_ratio
 from openosce.statistics.resampling import (
     BootstrapResult,
     ResamplingTest,
@@ -39,6 +40,7 @@ __all__ = [
     "Difference",
     "Estimate",
     "McNemar",
+    "Ratio",
     "ResamplingTest",
     "benjamini_hochberg",
     "centred_bootstrap_p",
@@ -58,6 +60,7 @@ __all__ = [
     "mcnemar_of_cases",
     "mean_over_cases",
     "paired_difference",
+    "paired_ratio",
     "pearson",
     "raw_agreement",
     "rogan_gladen",

@@ -20,7 +20,8 @@ from openosce.benchmarks.craft_md.station import CraftMDStation
 from openosce.cases import Case, grader_part
 from openosce.encounters import DOCTOR, PATIENT, Encounter, EndReason, Transcript, run_encounter
 from openosce.errors import EncounterError
-from openosce.grading import POLICIES, Answer, Missing, Score, find_policy, reason_for, score_answer
+from openosce.grading import Answer, Missing, Score, find_policy, reason_for, score_answer
+from openosce.grading.policies import CRAFT_MD
 from openosce.roles import Question
 
 LEFTOVERS = "summary_leftovers"
@@ -47,7 +48,7 @@ async def run_trial(
             policy=find_policy(settings.policy),
             grader=cast.roles["grader"],
             repeats=cast.grader_repeats,
-            others=POLICIES.values(),
+            others=CRAFT_MD,
         )
 
     answers = await _all(examine(arm) for arm in arms)

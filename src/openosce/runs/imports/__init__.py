@@ -1,0 +1,1 @@
+"""Released results of other people's studies, as runs like any other."""
