@@ -1,6 +1,7 @@
 import pytest
+from PIL import Image as Pillow
 
-from openosce.cases import Case, Diagnosis, Fact, Patient
+from openosce.cases import Case, Diagnosis, Fact, Image, ImageStore, Patient, Test
 from openosce.cases.checks import check_cases, duplicate_ids, missing_parts
 
 CHOICES = ("Gout", "Measles", "Mumps", "Rabies")
@@ -87,7 +88,62 @@ def test_a_diagnosis_of_regex_characters_is_looked_for_as_text():
 def test_missing_parts_are_listed_for_each_benchmark():
     assert missing_parts(case())["craft-md"] == []
     assert missing_parts(case(vignette=None, choices=CHOICES[:3]))["craft-md"] == ["vignette", "four choices"]
-    assert missing_parts(case())["agentclinic"] == ["objective", "patient.facts", "examination", "tests"]
+    assert missing_parts(case())["agentclinic"] == ["objective", "patient.facts", "examination or tests"]
     assert missing_parts(case())["medqa-cs"] == [
         "station.doorway", "station.dialogue", "station.challenge", "station.differential"
     ]  # fmt: skip
+
+
+CBC = Test(name="Complete blood count", result="normal")
+TALK = {"objective": "Assess.", "patient": Patient(facts=(Fact(fact="Limps"),)), "tests": (CBC,), "vignette": None}
+EXAMINED = {"Foot": {"inspection": "red toe"}}
+
+
+@pytest.mark.parametrize(
+    ("parts", "where"),
+    [
+        ({"examination": {"Foot": {"inspection": "a GOUT toe"}}}, "the examination Foot: inspection names 'Gout'"),
+        ({"tests": (Test(name="Puncture", result="consistent with gout."),)}, "the test Puncture names 'Gout'"),
+        ({"tests": (Test(name="Gout test", result="positive"),)}, "the test Gout test names 'Gout'"),
+        ({"tests": (Test(name="Puncture", result="a gouty toe"),)}, None),
+    ],
+)
+def test_a_finding_that_names_the_diagnosis_is_risky_and_says_where(parts, where):
+    found = check_cases([case(**TALK | {"examination": EXAMINED} | parts)])
+    assert [(p.severity, p.kind, p.message) for p in found] == (
+        [("risky", "diagnosis named in the findings", where)] if where else []
+    )
+
+
+def test_a_diagnosis_that_stands_beside_the_image_is_risky():
+    shown = case(images=(Image(path="foot.png", caption="Gout of the toe"), Image(path="hand.png", shows="gout")))
+    assert kinds(shown) == [("risky", "diagnosis named beside the image")]
+
+
+@pytest.mark.parametrize(
+    ("parts", "sections"),
+    [
+        ({"examination": EXAMINED}, []),
+        ({}, ["examination"]),
+        ({"examination": EXAMINED, "tests": ()}, ["tests"]),
+        ({"examination": EXAMINED, "tests": (), "images": (Image(path="a.png"),)}, []),
+        ({"examination": EXAMINED, "patient": None}, ["patient"]),
+        ({"examination": EXAMINED | {"Hand": {}}}, ["examination Hand"]),
+        ({"objective": None, "tests": ()}, []),
+    ],
+)
+def test_an_empty_section_of_a_case_that_has_an_objective_is_risky(parts, sections):
+    found = [p for p in check_cases([case(**TALK | parts)]) if p.kind == "empty section"]
+    assert [p.message.split(";")[0].removeprefix("nothing under ") for p in found] == sections
+
+
+def test_images_are_looked_at_only_where_it_is_said_where_they_are(tmp_path):
+    Pillow.new("RGB", (4, 4)).save(tmp_path / "there.png")
+    (tmp_path / "broken.png").write_bytes(b"\x89PNG and nothing else")
+    paths = ("there.png", "missing.png", "broken.png", "https://example.org/a.png")
+    subject = case(images=tuple(Image(path=path) for path in paths))
+    assert kinds(subject) == []
+    found = check_cases([subject], ImageStore(tmp_path, tmp_path / "cache"))
+    assert [(p.severity, p.kind) for p in found] == [("wrong", "image cannot be had")] * 3
+    assert [p.message.partition(": ")[0] for p in found] == list(paths[1:])
+    assert str(tmp_path) not in str(found)

@@ -4,14 +4,15 @@ import sys
 
 import pytest
 
+from openosce.runs.folder import RunReader
+
 OSCE = (sys.executable, "-c", "from openosce.cli import main; main()")
 HEAVY = ("aiohttp", "scipy", "matplotlib", "litellm", "inspect_ai", "ray")
 
 
-def osce(*arguments, cwd=None):
-    return subprocess.run(
-        [*OSCE, *map(str, arguments)], capture_output=True, text=True, timeout=120, cwd=cwd, check=False
-    )
+def osce(*arguments, cwd=None, typed=None):
+    command = [*OSCE, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=cwd, input=typed, check=False)
 
 
 def refused(done):
@@ -178,3 +179,21 @@ def test_help_and_import_load_nothing_heavy():
     code = "import sys, openosce, openosce.cli; print([m for m in sys.argv[1:] if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code, *HEAVY], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_somebody_at_the_keyboard_can_be_the_doctor(tmp_path, monkeypatch):
+    typed = "Since when?\n\nFinal Diagnosis: acute pericarditis\n"
+    arms = ["--set", 'craft_md.arms=["multi_turn_own"]', "--only", "acute-pericarditis-01", "--trials", "1"]
+    out = ("--out", tmp_path / "run")
+    done = osce("run", "craft-md", "--doctor", "human", *arms, *out, typed=typed)
+    assert done.returncode == 0, done.stderr
+    with RunReader(tmp_path / "run") as reader:
+        (trial,) = reader.trials("acute-pericarditis-01")
+    said = [message.text for message in trial.encounter.transcript if message.speaker == "doctor"]
+    assert said[1:] == ["Since when?", "Final Diagnosis: acute pericarditis"]
+
+
+def test_when_the_keyboard_falls_silent_the_run_stops_and_says_how_to_go_on(tmp_path):
+    done = osce("run", "craft-md", "--doctor", "human", "--trials", "1", "--out", tmp_path / "run", typed="")
+    assert done.returncode == 130
+    assert "go on with: osce run craft-md --doctor human" in done.stderr

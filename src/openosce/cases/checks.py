@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from openosce.cases.parts import patient_part
+from openosce.cases.images import ImageStore
+from openosce.cases.parts import image_part, measurement_part, patient_part
 from openosce.cases.record import Case
 from openosce.cases.text import tidy
+from openosce.errors import CaseFileError
 
 
 @dataclass(frozen=True)
@@ -23,8 +25,8 @@ class Problem:
     message: str
 
 
-def check_cases(cases: Sequence[Case]) -> list[Problem]:
-    """Every problem of every case, in the order of the cases."""
+def check_cases(cases: Sequence[Case], images: ImageStore | None = None) -> list[Problem]:
+    """Every problem of every case, in the order of the cases; of its images too where `images` says where they are."""
     seen = Counter(case.id for case in cases)
     problems: list[Problem] = []
     for case in cases:
@@ -34,6 +36,8 @@ def check_cases(cases: Sequence[Case]) -> list[Problem]:
             )
         for check in _CHECKS:
             problems += check(case)
+        if images:
+            problems += _images(case, images)
     return problems
 
 
@@ -97,6 +101,45 @@ def _names(name: str, text: str) -> bool:
     return bool(words) and re.search(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE) is not None
 
 
+def _findings_leak(case: Case) -> Iterator[Problem]:
+    # AgentClinic, released cases: a result that names the diagnosis turns a diagnosis into an order.
+    part = measurement_part(case)
+    findings = [(f"examination {s}: {m}", finding) for s, by in part.examination.items() for m, finding in by.items()]
+    findings += [(f"test {test.name}", f"{test.name}: {test.result}") for test in part.tests]
+    for where, text in findings:
+        if _names(case.diagnosis.name, text):
+            message = f"the {where} names {case.diagnosis.name.strip()!r}"
+            yield Problem(case.id, "risky", "diagnosis named in the findings", message)
+            return
+
+
+def _shown_leak(case: Case) -> Iterator[Problem]:
+    for image in image_part(case).images:
+        if any(_names(case.diagnosis.name, text or "") for text in (image.path, image.kind, image.caption)):
+            message = f"path, kind or caption of the image {image.path[:200]!r} names {case.diagnosis.name.strip()!r}"
+            yield Problem(case.id, "risky", "diagnosis named beside the image", message)
+
+
+def _sections(case: Case) -> Iterator[Problem]:
+    bare = [f"examination {system}" for system, by in case.examination.items() if not by]
+    # A case that opens with an objective is a talk with a measurement agent; an image may stand for its tests.
+    if case.objective:
+        bare += [] if patient_part(case).facts else ["patient"]
+        bare += [] if case.examination else ["examination"]
+        bare += [] if case.tests or case.images else ["tests"]
+    for section in bare:
+        message = f"nothing under {section}; what is asked for there is answered as unknown or normal"
+        yield Problem(case.id, "risky", "empty section", message)
+
+
+def _images(case: Case, images: ImageStore) -> Iterator[Problem]:
+    for image in case.images:
+        try:
+            images.load(image)
+        except CaseFileError as failure:
+            yield Problem(case.id, "wrong", "image cannot be had", str(failure))
+
+
 def _patient(case: Case) -> Iterator[Problem]:
     if case.vignette and not patient_part(case).facts:
         message = "nothing that a patient could tell: the vignette holds only examination and tests"
@@ -109,6 +152,9 @@ _CHECKS: tuple[Callable[[Case], Iterator[Problem]], ...] = (
     _choices,
     _question,
     _leaks,
+    _findings_leak,
+    _shown_leak,
+    _sections,
     _patient,
 )
 
@@ -121,8 +167,7 @@ def missing_parts(case: Case) -> dict[str, list[str]]:
         "agentclinic": {
             "objective": case.objective,
             "patient.facts": patient and patient.facts,
-            "examination": case.examination,
-            "tests": case.tests,
+            "examination or tests": case.examination or case.tests,
         },
         "medqa-cs": {
             "station.doorway": station and station.doorway,

@@ -79,9 +79,12 @@ class Image(Record):
     """An image of the case; `shows` is for grading and is never shown to a doctor."""
 
     path: Text
+    """Where it lies, from the case's folder, or an http(s) URL; `images.py` finds it."""
     kind: Text | None = None
     caption: Text | None = None
     shows: Text | None = None
+    sha256: Text | None = None
+    """The hash of its bytes in hexadecimal digits; an image with another one is refused."""
 
 
 class Doorway(Record):

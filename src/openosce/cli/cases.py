@@ -1,14 +1,28 @@
-"""`osce cases`: what is in a case file, what is wrong with it, and one case as the roles see it."""
+"""`osce cases`: what is in a case file, what is wrong with it, one case as the roles see it, and its images."""
 
 from collections import Counter
+from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import typer
+from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
-from openosce.cases import STARTER, Case, doctor_part, grader_part, patient_part
+from openosce.cases import (
+    STARTER,
+    Case,
+    ImageStore,
+    doctor_part,
+    grader_part,
+    image_part,
+    measurement_part,
+    patient_part,
+)
 from openosce.cases.checks import check_cases, missing_parts
+from openosce.cases.download import fetch_image
+from openosce.cases.images import cached, default_cache, is_url
 from openosce.cases.readers import read_with_place
 from openosce.errors import StudyError
 from openosce.reports import terminal
@@ -16,7 +30,10 @@ from openosce.reports.text import visible
 
 app = typer.Typer(help="List, check and show cases.", no_args_is_help=True)
 
-Source = Annotated[str, typer.Argument(help="A case file of any known format, a folder of them, or `starter`.")]
+Source = Annotated[
+    str, typer.Argument(help="A case file of any known format, a folder of them, `starter` or `starter-images`.")
+]
+Cache = Annotated[Path | None, typer.Option("--cache", help="Where downloaded images lie.", show_default=False)]
 
 
 @app.command("list")
@@ -37,11 +54,12 @@ def list_cases(source: Source = STARTER) -> None:
 def check(
     source: Source = STARTER,
     benchmark: Annotated[str | None, typer.Option("--for", help="Also list what each case lacks for it.")] = None,
+    cache: Cache = None,
 ) -> None:
     """Say what is wrong or risky in the cases of SOURCE, a line a problem, and which benchmarks they can serve."""
     placed = read_with_place(source)
     cases = [case for _, case in placed]
-    problems = check_cases(cases)
+    problems = check_cases(cases, ImageStore(source, cache))
     typer.echo(f"{source}: {len(cases)} cases")
     for problem in problems:
         typer.echo(visible(f"{problem.case_id}: {problem.severity}: {problem.kind}: {problem.message}"))
@@ -70,11 +88,40 @@ def _serves(cases: list[Case], benchmark: str | None) -> None:
 
 
 @app.command()
+def fetch_images(
+    source: Source,
+    cache: Cache = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before downloading.")] = False,
+) -> None:
+    """Download the images of SOURCE that are given as URLs, so that a run has them; a run itself never downloads."""
+    folder = cache or default_cache()
+    asked = {image.path for _, case in read_with_place(source) for image in case.images if is_url(image.path)}
+    urls = sorted(url for url in asked if not cached(url, folder))
+    typer.echo(visible(f"{source}: {len(asked)} images are URLs, {len(asked) - len(urls)} of them are in {folder}"))
+    if not urls:
+        return
+    hosts = ", ".join(sorted({urlsplit(url).netloc for url in urls}))
+    if not yes and not typer.confirm(visible(f"download {len(urls)} from {hosts}?")):
+        raise typer.Exit(1)
+    failures: list[str] = []
+    for url in track(urls, "downloading", console=terminal(), transient=True):
+        try:
+            fetch_image(url, folder)
+        except ValueError as problem:
+            failures.append(f"{url}: {problem}")
+    for failure in failures:
+        typer.echo(visible(failure), err=True)
+    typer.echo(f"{len(urls) - len(failures)} downloaded, {len(failures)} failed")
+    if failures:
+        raise typer.Exit(1)
+
+
+@app.command()
 def show(
     source: Source,
     case_id: Annotated[str | None, typer.Argument(help="The case to show; without it, the first.")] = None,
 ) -> None:
-    """Show a case role by role: what the doctor, the patient and the grader are handed."""
+    """Show a case role by role: what the doctor, the patient, the measurement agent and the grader are handed."""
     cases = [case for _, case in read_with_place(source)]
     found = [case for case in cases if case_id in (None, case.id)]
     if not found:
@@ -102,8 +149,8 @@ def _print_parts(case: Case) -> None:
     source = "from the vignette's sentences" if patient.facts_from_vignette else "* a complete history must elicit it"
     section(f"The patient is handed ({source})", who, opening, *facts)
     section("Vignette", patient.vignette, case.question)
-    section("Examination", *(f"{system}: {m}: {f}" for system, by in case.examination.items() for m, f in by.items()))
-    section("Tests", *(f"{test.name}: {test.result}" for test in case.tests))
+    section("The measurement agent is handed", *measurement_part(case).readings.splitlines())
+    section("Images", *(" - ".join(filter(None, (i.path, i.kind, i.caption))) for i in image_part(case).images))
     known = grader.diagnosis
     also = [f"{kind}: {', '.join(names)}" for kind, names in (
         ("synonyms", known.synonyms), ("broader", known.broader), ("narrower", known.narrower),

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from openosce.benchmarks import BENCHMARKS
 from openosce.cli.dry_run import say_plan
 from openosce.errors import RunStopped, StudyError
 from openosce.grading import Trial
@@ -21,13 +22,18 @@ FAILED, INTERRUPTED = 1, 130
 
 
 def run(
-    target: Annotated[str, typer.Argument(help="A study file (*.toml), or a benchmark: craft-md.")],
+    target: Annotated[str, typer.Argument(help=f"A study file (*.toml), or a benchmark: {', '.join(BENCHMARKS)}.")],
     doctor: Annotated[
-        list[str] | None, typer.Option(help="Model under test, provider/name; several times for several.")
+        list[str] | None,
+        typer.Option(
+            "--doctor", "--student", help="Model under test, provider/name, or human; several times for several."
+        ),
     ] = None,
     patient: Annotated[str | None, typer.Option(help="Model of the simulated patient.")] = None,
     summarizer: Annotated[str | None, typer.Option(help="Model of the summarizer; the patient's unless named.")] = None,
-    grader: Annotated[str | None, typer.Option(help="Model of the grader.")] = None,
+    grader: Annotated[str | None, typer.Option("--grader", "--moderator", help="Model of the grader.")] = None,
+    measurement: Annotated[str | None, typer.Option(help="Model that returns test results (AgentClinic).")] = None,
+    examiner: Annotated[str | None, typer.Option(help="Model of the examiner (MedQA-CS).")] = None,
     cases: Annotated[str | None, typer.Option(help="`starter`, or a case file or folder.")] = None,
     trials: Annotated[int | None, typer.Option(help="Repetitions of every case.")] = None,
     seed: Annotated[int | None, typer.Option(help="What everything random depends on.")] = None,
@@ -54,6 +60,8 @@ def run(
         "roles.patient.model": patient,
         "roles.summarizer.model": summarizer,
         "roles.grader.model": grader,
+        "roles.measurement.model": measurement,
+        "roles.examiner.model": examiner,
         "limits.in_flight": in_flight,
         **settings_of(set_ or []),
     }
@@ -141,7 +149,8 @@ def _run_with_progress(prepared: PreparedStudy) -> None:
         for note in prepared.study.fallbacks:
             typer.echo(f"no model is named for a role, so a built-in one plays it: {note}", err=True)
         progress.update(task, total=total, completed=total - todo)
-        progress.start()
+        if not prepared.study.is_interactive:  # a bar would be drawn into what is typed
+            progress.start()
 
     def step(trial: Trial) -> None:
         nonlocal failures

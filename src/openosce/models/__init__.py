@@ -6,6 +6,7 @@ from openosce.models.prices import PriceBook, load_prices
 from openosce.models.prompts import PromptPack, load_prompts
 from openosce.models.recorded import Recorded, read_recorded
 from openosce.models.script import Script, read_script
+from openosce.models.vision import reads_images
 
 __all__ = [
     "ChatMessage",
@@ -26,5 +27,6 @@ __all__ = [
     "load_prompts",
     "read_recorded",
     "read_script",
+    "reads_images",
     "request_hash",
 ]

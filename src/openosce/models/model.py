@@ -76,6 +76,8 @@ class ModelSpec:
     base_url: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Temperature, max_tokens, ... as the study gives them."""
+    vision: bool | None = None
+    """Whether it reads images, where the study says so."""
 
     @property
     def provider(self) -> str:

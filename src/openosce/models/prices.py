@@ -38,16 +38,20 @@ class PriceBook:
     def dollars(self, model: str, reply: Reply) -> float | None:
         """What a reply cost; None where the price or the token counts are unknown."""
         if reply.tokens_in is None or reply.tokens_out is None:
-            return 0.0 if model.startswith(("builtin/", "local/")) else None
+            return 0.0 if _is_free(model) else None
         return self.cost(model, reply.tokens_in, reply.tokens_out, reply.tokens_cached or 0)
 
     def cost(self, model: str, tokens_in: float, tokens_out: float, tokens_cached: float = 0) -> float | None:
         """What so many tokens cost, in dollars; None where the price is unknown."""
         price = self.prices.get(model)
         if price is None:
-            return 0.0 if model.startswith(("builtin/", "local/")) else None
+            return 0.0 if _is_free(model) else None
         cached = price.cached if price.cached is not None else price.input
         return ((tokens_in - tokens_cached) * price.input + tokens_cached * cached + tokens_out * price.output) / 1e6
+
+
+def _is_free(model: str) -> bool:
+    return model == "human" or model.startswith(("builtin/", "local/"))
 
 
 def load_prices(own: Path | None = None) -> PriceBook:

@@ -1,7 +1,10 @@
-"""Prompts are files. A pack is a folder of templates; a user's own folder replaces any of them by name."""
+"""Prompts are files. A pack is a folder of templates; a user's own folder replaces any of them by name.
+
+A template in a folder of the pack is named with it, as `biases/doctor/recency`; there a user may add further ones.
+"""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
@@ -12,6 +15,8 @@ from jinja2.sandbox import SandboxedEnvironment
 from openosce.errors import PromptError
 
 _SUFFIX = ".txt"
+_DEEPEST = 2
+"""Folders in a template's name at the most."""
 
 
 class PromptPack:
@@ -55,27 +60,38 @@ def load_prompts(folders: Iterable[Traversable], own: Path | None = None) -> Pro
 
     Raises:
         PromptError: The user's folder is missing, or holds a template that is unknown, unreadable or uses a variable
-            that the shipped one of that name does not have.
+            that the shipped one of that name, or those of its folder, do not have.
     """
-    texts = {
-        file.name.removesuffix(_SUFFIX): file.read_text(encoding="utf-8")
-        for folder in folders
-        for file in folder.iterdir()
-        if file.name.endswith(_SUFFIX)
-    }
+    texts = {name: file.read_text(encoding="utf-8") for folder in folders for name, file in _files(folder)}
     if own is None:
         return PromptPack(texts)
     if not own.is_dir():
         raise PromptError(f"{own}: no such prompt folder")
-    files = sorted(own.glob(f"*{_SUFFIX}"))
+    files = {name: own / f"{name}{_SUFFIX}" for name in sorted(name for name, _ in _files(own))}
     if not files:
         raise PromptError(f"{own}: holds no template; known names are {_known(texts)}")
-    for file in files:
-        name = file.name.removesuffix(_SUFFIX)
-        if name not in texts:
+    shipped = dict(texts)
+    for name, file in files.items():
+        alike = [shipped[name]] if name in shipped else _neighbours(name, shipped)
+        if not alike:
             raise PromptError(f"{file}: no template has this name; known names are {_known(texts)}")
-        texts[name] = _read_own(file, _variables(texts[name]))
+        texts[name] = _read_own(file, set().union(*map(_variables, alike)))
     return PromptPack(texts)
+
+
+def _files(folder: Traversable, within: str = "") -> Iterator[tuple[str, Traversable]]:
+    """The templates of a folder and of the folders in it, by name."""
+    for file in folder.iterdir():
+        if file.name.endswith(_SUFFIX):
+            yield within + file.name.removesuffix(_SUFFIX), file
+        elif within.count("/") < _DEEPEST and file.is_dir():
+            yield from _files(file, f"{within}{file.name}/")
+
+
+def _neighbours(name: str, texts: dict[str, str]) -> list[str]:
+    """The templates in the same folder of the pack, beside which a user may put further ones."""
+    folder = name.rpartition("/")[0]
+    return [text for other, text in texts.items() if folder and other.rpartition("/")[0] == folder]
 
 
 def _known(texts: dict[str, str]) -> str:

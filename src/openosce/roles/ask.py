@@ -1,6 +1,7 @@
 """Putting a conversation before a model, seen from one role."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from openosce.encounters import Transcript, heard
 from openosce.errors import RoleError
@@ -29,15 +30,17 @@ def chat(
     return (ChatMessage("system", system), *turns)
 
 
-async def ask(model: Model, messages: tuple[ChatMessage, ...], step: str, role: str) -> str:
-    """Ask a model for a role's next words.
+async def ask(
+    model: Model, messages: tuple[ChatMessage, ...], step: str, role: str, schema: Mapping[str, Any] | None = None
+) -> str:
+    """Ask a model for a role's next words; `schema` is the JSON schema of the reply, where there is one.
 
     Raises:
         RoleError: Every reply is empty.
         ProviderError: The model gave no reply.
     """
     for repeat in range(TRIES):
-        reply = await model.complete(Request(messages, step, repeat))
+        reply = await model.complete(Request(messages, step, repeat, schema))
         if reply.text.strip():
             return reply.text.strip()
     finish = f", finish reason {reply.finish_reason}" if reply.finish_reason else ""

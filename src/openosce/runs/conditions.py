@@ -4,7 +4,7 @@ import itertools
 import json
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from openosce.benchmarks import Benchmark, Settings
@@ -26,6 +26,12 @@ class Condition:
     """Every role but the doctor."""
     arms: tuple[str, ...]
     """What is asked in it: arms that no sweep changes are asked in the first condition alone."""
+    most_trials: Mapping[str, int] = field(default_factory=dict)
+    """Arms that are asked in so many trials of a case at the most."""
+
+    def arms_of(self, trial: int) -> tuple[str, ...]:
+        """What is asked in one trial, counted from 0."""
+        return tuple(arm for arm in self.arms if trial < self.most_trials.get(arm, trial + 1))
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,8 @@ class Column:
     label: str
     condition: str
     arm: str
+    trials: int | None = None
+    """In how many trials of a case it is asked at the most; None: in all that the study has."""
 
 
 def swept(tables: Mapping[str, Any], benchmark: Benchmark) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -72,7 +80,9 @@ def columns(conditions: tuple[Condition, ...], benchmark: Benchmark) -> tuple[Co
             return arm
         return condition.name if n_swept == 1 else f"{condition.name} {arm}"
 
-    return tuple(Column(label(one, arm), one.name, arm) for one in conditions for arm in one.arms)
+    return tuple(
+        Column(label(one, arm), one.name, arm, one.most_trials.get(arm)) for one in conditions for arm in one.arms
+    )
 
 
 def reference(conditions: tuple[Condition, ...], benchmark: Benchmark) -> str | None:

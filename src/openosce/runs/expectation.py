@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from openosce.benchmarks.expectation import Expected
 from openosce.grading import TrialKey
 from openosce.runs.scheduler import PreparedStudy
-from openosce.runs.study import NO_ENDPOINT
+from openosce.runs.study import HUMAN
 
 
 @dataclass(frozen=True)
@@ -26,20 +26,22 @@ def expected_calls(prepared: PreparedStudy, todo: Sequence[TrialKey]) -> Iterato
     """Sum up the trials that are left, by role and model; a built-in role makes no call."""
     study = prepared.study
     by_place = {
-        (condition.name, case.id): study.benchmark.expect(case, condition.settings, condition.arms, prepared.prompts)
+        (condition.name, case.id, arms): study.benchmark.expect(case, condition.settings, arms, prepared.prompts)
         for condition in study.conditions
+        for arms in {condition.arms_of(trial) for trial in range(study.trials)}
         for case in prepared.chosen
     }
     of_model: dict[tuple[str, str], Expected] = {(role, spec.name): Expected() for role, spec in study.models}
     for key in todo:
-        expected, condition = by_place[key.condition, key.case_id], study.condition(key.condition)
+        condition = study.condition(key.condition)
+        expected = by_place[key.condition, key.case_id, condition.arms_of(key.trial)]
         names = {"doctor": key.doctor, **{role: spec.name for role, spec in condition.roles.items()}}
         for role, model in names.items():
             of_model[role, model].update(expected.of(role))
-    repeats = {"grader": study.grader_repeats}
+    repeats = dict.fromkeys(("grader", "examiner"), study.grader_repeats)
     for (role, model), expected in of_model.items():
         times = repeats.get(role, 1)
-        silent = model.startswith(NO_ENDPOINT[0]) and not model.endswith(("/script", "/recorded"))
+        silent = model == HUMAN or (model.startswith("builtin/") and not model.endswith(("/script", "/recorded")))
         calls, tokens_in, tokens_out = (
             0 if silent else times * counted[role]
             for counted in (expected.calls, expected.tokens_in, expected.tokens_out)

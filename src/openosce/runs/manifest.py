@@ -18,7 +18,9 @@ from openosce.runs.folder import DATABASE, MANIFEST, STUDY, RunReader, half_writ
 from openosce.runs.study import Study
 
 
-def build_manifest(study: Study, cases: Sequence[Case], prompts: PromptPack, prices: PriceBook) -> dict[str, Any]:
+def build_manifest(
+    study: Study, cases: Sequence[Case], prompts: PromptPack, prices: PriceBook, images_hash: str | None = None
+) -> dict[str, Any]:
     """Everything about a study that decides its results, its plan, and the versions it runs on."""
     benchmark, settings = study.benchmark, study.settings
     several = len(study.conditions) > 1
@@ -28,6 +30,7 @@ def build_manifest(study: Study, cases: Sequence[Case], prompts: PromptPack, pri
             "benchmark": benchmark.name,
             "cases": study.cases,
             "cases_hash": cases_hash(cases),
+            "images_hash": images_hash,
             "trials": study.trials,
             "seed": study.seed,
             "development": sorted(study.development),
@@ -103,7 +106,8 @@ def _notes(study: Study, cases: Sequence[Case]) -> Iterator[str]:
         yield f"{len(study.development)} development cases are run, and no estimate uses them"
     if any(case.synthetic for case in cases):
         yield f"{sum(case.synthetic for case in cases)} of {len(cases)} cases are synthetic"
-    if study.roles["patient"].name == "builtin/record":
+    patient = study.roles.get("patient")
+    if patient is not None and patient.name == "builtin/record":
         without = sum(patient_part(case).facts_from_vignette for case in cases)
         if without:
             yield (

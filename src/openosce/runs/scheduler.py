@@ -15,6 +15,7 @@ from openosce.runs.cast import Casting
 from openosce.runs.folder import DATABASE, RunReader, RunWriter
 from openosce.runs.journal import Journal
 from openosce.runs.manifest import build_manifest, claim_folder, note_models, refuse_foreign_folder
+from openosce.runs.pictures import Pictures
 from openosce.runs.study import Study
 
 OnTrial = Callable[[Trial], None]
@@ -32,6 +33,7 @@ class PreparedStudy:
     prompts: PromptPack
     prices: PriceBook
     casting: Casting
+    pictures: Pictures
     folder: Path
 
 
@@ -62,7 +64,8 @@ def prepare(
     casting = Casting(study, prompts)
     cases = read_cases(study.cases)
     _refuse_unusable(cases, study)
-    return PreparedStudy(study, cases, _choose(cases, limit, only), prompts, prices, casting, folder)
+    chosen = _choose(cases, limit, only)
+    return PreparedStudy(study, cases, chosen, prompts, prices, casting, Pictures(study, cases), folder)
 
 
 def _refuse_unknown_prices(study: Study, prices: PriceBook) -> None:
@@ -102,6 +105,7 @@ def planned(prepared: PreparedStudy) -> list[TrialKey]:
         for case in prepared.chosen
         for condition in study.conditions
         for doctor in study.doctors
+        if condition.arms_of(trial) or not condition.arms
     ]
 
 
@@ -131,7 +135,7 @@ def run_study(prepared: PreparedStudy, on_start: Callable[[int, int], None], on_
     """
     for _, spec in prepared.study.models:
         require_key(spec)
-    manifest = build_manifest(prepared.study, prepared.cases, prepared.prompts, prepared.prices)
+    manifest = build_manifest(prepared.study, prepared.cases, prepared.prompts, prepared.prices, prepared.pictures.hash)
     with RunWriter(prepared.folder, lambda: claim_folder(prepared.folder, manifest, prepared.study.text)) as writer:
         for case in prepared.chosen:
             writer.write(case)
@@ -173,7 +177,8 @@ async def _run(
 
     try:
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(limits.in_flight, len(todo))):
+            # Somebody at the keyboard holds one conversation at a time.
+            for _ in range(1 if prepared.study.is_interactive else min(limits.in_flight, len(todo))):
                 group.create_task(work())
     except ExceptionGroup as failures:
         raise _first_leaf(failures) from failures
@@ -190,7 +195,7 @@ def _first_leaf(group: ExceptionGroup) -> Exception:
 
 async def _run_trial(prepared: PreparedStudy, case: Case, key: TrialKey, journal: Journal) -> Trial:
     study = prepared.study
-    cast = prepared.casting.cast(case, key, journal)
+    cast = prepared.casting.cast(case, key, journal, prepared.pictures.of(case))
     condition = study.condition(key.condition)
-    encounter, answers = await study.benchmark.run_trial(case, cast, condition.settings, condition.arms)
+    encounter, answers = await study.benchmark.run_trial(case, cast, condition.settings, condition.arms_of(key.trial))
     return Trial(key, encounter, answers)

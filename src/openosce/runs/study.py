@@ -22,8 +22,13 @@ _Table = TypeVar("_Table", bound=Record)
 ALIASES = {"student": "doctor", "moderator": "grader"}
 
 
-NO_ENDPOINT = ("builtin/", "local/")
-"""Models in process: a base URL does not concern them."""
+HUMAN = "human"
+"""The name under which somebody at the keyboard plays a role."""
+
+
+def in_process(name: str) -> bool:
+    """Whether a role needs no endpoint: a base URL does not concern it."""
+    return name == HUMAN or name.startswith(("builtin/", "local/"))
 
 
 class Role(Record):
@@ -40,6 +45,8 @@ class Role(Record):
     max_tokens: int | None = Field(default=None, gt=0)
     seed: int | None = None
     stop: tuple[str, ...] = ()
+    vision: bool | None = None
+    """Whether the model reads images; by default it does, unless it is known not to."""
     extra_body: dict[str, Any] = Field(default_factory=dict)
     """Anything else that the endpoint understands, sent as it is."""
 
@@ -50,9 +57,11 @@ class Role(Record):
 
     def spec(self, name: str, base_url: str | None) -> ModelSpec:
         """The model of this name with this role's settings; `base_url` for a role that has none of its own."""
-        settings = self.model_dump(exclude={"model", "models", "base_url"}, exclude_defaults=True, mode="json")
-        needs_none = name.startswith(NO_ENDPOINT)
-        return ModelSpec(name, None if needs_none else self.base_url or base_url, settings)
+        settings = self.model_dump(
+            exclude={"model", "models", "base_url", "vision"}, exclude_defaults=True, mode="json"
+        )
+        needs_none = in_process(name)
+        return ModelSpec(name, None if needs_none else self.base_url or base_url, settings, self.vision)
 
 
 class StudyTable(Record):
@@ -135,6 +144,11 @@ class Study:
         ]
         return tuple({(role, spec.fingerprint): (role, spec) for role, spec in pairs}.values())
 
+    @property
+    def is_interactive(self) -> bool:
+        """Whether somebody at the keyboard takes part."""
+        return any(spec.name == HUMAN for _, spec in self.models)
+
     def condition(self, name: str) -> Condition:
         """The condition of this name."""
         return next(condition for condition in self.conditions if condition.name == name)
@@ -203,6 +217,7 @@ def _condition(
         doctors={model: doctor.spec(model, urls["doctor"]) for model in doctor.names},
         roles={role: table.spec(table.names[0], urls[role]) for role, table in roles.items()},
         arms=benchmark.arms(settings),
+        most_trials=benchmark.most_trials(settings),
     )
     return condition, fallbacks
 

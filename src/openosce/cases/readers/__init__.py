@@ -2,10 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
+from openosce.cases.readers.agentclinic import is_agentclinic, read_agentclinic
+from openosce.cases.readers.agentclinic_nejm import is_nejm, read_nejm
 from openosce.cases.readers.craft_md import is_craft_md, read_craft_md
 from openosce.cases.readers.mediq import is_mediq, read_mediq
 from openosce.cases.readers.native import read_json, read_jsonl, read_yaml
@@ -14,10 +17,22 @@ from openosce.errors import CaseFileError
 
 STARTER = "starter"
 """The name under which our own cases go."""
+SETS = (STARTER, "starter_images")
+"""Our own cases, by the names of their folders; `starter-images` is as good as `starter_images`."""
+
+_FORMATS: tuple[
+    tuple[Callable[[dict[str, Any]], bool], Callable[[str, Path], Iterator[Case]]],
+    ...,
+] = (
+    (is_mediq, read_mediq),
+    (is_agentclinic, read_agentclinic),
+    (is_nejm, read_nejm),
+)
+"""Foreign formats of JSON lines, each told by the keys of the first line."""
 
 
 def read_cases(source: str | Path) -> list[Case]:
-    """Read every case of a file, a folder of YAML files, or the `starter` set.
+    """Read every case of a file, a folder of case files, or one of our own sets (`starter`, `starter-images`).
 
     Raises:
         CaseFileError: Nothing is there, it is empty, or some of it cannot be read; says which file and line.
@@ -27,17 +42,28 @@ def read_cases(source: str | Path) -> list[Case]:
 
 def read_with_place(source: str | Path) -> list[tuple[str, Case]]:
     """Like `read_cases`, with the file each case came from."""
-    if str(source) == STARTER:
-        with resources.as_file(resources.files("openosce.cases") / "starter") as folder:
-            return _read_folder(folder)
+    own = _own_folder(source)
+    if own:
+        return _read_folder(own)
     path = Path(source)
     try:
         is_folder, is_there = path.is_dir(), path.exists()
     except (OSError, ValueError):  # a name too long, or one that holds a null byte
         is_folder, is_there = False, False
     if not is_there:
-        raise CaseFileError(path, None, f"no such case file; give a path or the name of a set ({STARTER})")
+        raise CaseFileError(path, None, f"no such case file; give a path or the name of a set ({', '.join(SETS)})")
     return _read_folder(path) if is_folder else [(str(path), case) for case in _read_file(path)]
+
+
+def folder_of(source: str | Path) -> Path:
+    """The folder that the relative paths of a set's images start from: the set's own, or that of its file."""
+    path = _own_folder(source) or Path(source)
+    return path if path.is_dir() else path.parent
+
+
+def _own_folder(source: str | Path) -> Path | None:
+    name = str(source).replace("-", "_")
+    return Path(str(resources.files("openosce.cases") / name)) if name in SETS else None
 
 
 def _read_folder(folder: Path) -> list[tuple[str, Case]]:
@@ -65,9 +91,13 @@ def _read_file(path: Path) -> list[Case]:
 
 def _read_text(text: str, path: Path) -> Iterator[Case]:
     if text.lstrip().startswith("{"):
-        if _is_one_object(text):
-            return iter([read_json(text, path)])
-        return read_mediq(text, path) if is_mediq(_first_object(text)) else read_jsonl(text, path)
+        # A line end in JSON is a blank: one object over several lines becomes one line.
+        lines = re.sub(r"[\r\n]", " ", text) if _is_one_object(text) else text
+        first = _first_object(lines)
+        for is_format, read in _FORMATS:
+            if is_format(first):
+                return read(lines, path)
+        return iter([read_json(text, path)]) if lines is not text else read_jsonl(text, path)
     if is_craft_md(text):
         return read_craft_md(text, path)
     if _looks_like_csv(text):
