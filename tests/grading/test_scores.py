@@ -71,6 +71,7 @@ def test_other_policies_are_scored_where_a_rule_can_and_a_model_is_not_asked_for
         "strict@1": 0.0,
         "as_published@1": 1.0,
         "first_named@1": 1.0,
+        "moderator@1": 0.0,
     }
 
     class Counted(Unasked):
