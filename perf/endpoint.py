@@ -3,7 +3,8 @@
     python perf/endpoint.py --latency 200 --fault 429=0.05 reset=0.01
 
 It prints its base URL once it listens and ends on SIGTERM or Ctrl-C. Models: `doctor` (`doctor-q3` asks three
-questions), `patient`, `summarizer`, `grader`, `any-model` (plays what the prompt asks for) and `needs-key`.
+questions), `patient`, `summarizer`, `grader`, `student`, `examiner` (`student-f30` spoils the JSON of three replies in
+ten), `any-model` (plays what the prompt asks for) and `needs-key`.
 A reply is a function of model, messages, seed and max_tokens; temperature, stop and response_format change nothing.
 
 `GET /sim/counters`, `POST /sim/reset`, `POST /sim/outage {"seconds": 60}`, `POST /sim/fault {"429": 0.1}`.

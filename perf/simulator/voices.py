@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 
+from simulator import station
 from simulator.chat import Chat, draw
 
 QUESTIONS = (
@@ -155,6 +156,8 @@ _VOICES: dict[str, Callable[[Chat, int], str]] = {
     "patient": _patient,
     "summarizer": _summarizer,
     "grader": _grader,
+    "student": station.student,
+    "examiner": station.examiner,
 }
 MODELS = (*_VOICES, "any-model", "needs-key")
 """Names begin with one of these; what follows is free (`doctor-q3` asks three questions)."""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -93,3 +94,68 @@ def records() -> Any:
         write = staticmethod(write_run)
 
     return Records
+
+
+@pytest.fixture
+def sweep_run(tmp_path: Path) -> Callable[..., Path]:
+    """Make a sweep of one arm, `dialogue`, from values: {doctor: {condition: {metric: [value of case 0, ...]}}}.
+
+    The first condition is the reference; None is a value that is missing. `unswept` holds marks of `vignette_mcq`,
+    which is asked in the first condition alone: {doctor: [mark of case 0, ...]}.
+    """
+
+    def make(values: Mapping[str, Mapping[str, Mapping[str, list[float | None]]]], **more: Any) -> Path:
+        conditions = list(next(iter(values.values())))
+        names, unswept = list(next(iter(next(iter(values.values())).values()))), more.pop("unswept", {})
+        n_cases = len(values[next(iter(values))][conditions[0]]["accuracy"])
+        cases = [
+            case(f"case-{c:02}", specialty) for c, specialty in zip(range(n_cases), SPECIALTIES * n_cases, strict=False)
+        ]
+        trials = []
+        for doctor, of_doctor in values.items():
+            for condition, found in of_doctor.items():
+                for c in range(n_cases):
+                    answers = [_measured("dialogue", {name: column[c] for name, column in found.items()})]
+                    if condition == conditions[0] and doctor in unswept:
+                        answers.append(_measured("vignette_mcq", {"accuracy": unswept[doctor][c]}))
+                    trials.append(_in_condition(trial(doctor, cases[c].id, 0, answers), condition))
+        plan = make_manifest(list(values), ["dialogue"], 1)["plan"] | {
+            "conditions": conditions,
+            "columns": [
+                *([_column("vignette_mcq", conditions[0], "vignette_mcq")] if unswept else []),
+                *(_column(condition, condition, "dialogue") for condition in conditions),
+            ],
+            "reference": conditions[0],
+            "metrics": [{"name": name} | SCALES.get(name, {}) for name in names],
+        }
+        manifest = make_manifest(list(values), ["dialogue"], 1, plan=plan)
+        return write_run(tmp_path / more.pop("name", "sweep"), manifest, cases, trials)
+
+    return make
+
+
+SPECIALTIES = ["Cardiology", "Neurology"]
+_COUNTS: dict[str, Any] = {"low": 0, "high": None, "arms": ["dialogue"]}
+_RATINGS: dict[str, Any] = {"low": 1, "high": 10, "arms": ["dialogue"]}
+SCALES: dict[str, dict[str, Any]] = {
+    **dict.fromkeys(("tests_ordered", "tests_not_in_record", "image_requests", "doctor_turns", "cost"), _COUNTS),
+    **dict.fromkeys(("confidence", "compliance", "consultation"), _RATINGS),
+    "refused": {"arms": ["dialogue"], "words": "the model refused to act out the bias"},
+}
+
+
+def _column(label: str, condition: str, arm: str) -> dict[str, str]:
+    return {"label": label, "condition": condition, "arm": arm}
+
+
+def _measured(arm: str, values: Mapping[str, float | None]) -> Answer:
+    scores = [
+        Score(name, value, POLICY, "builtin/lexicon", None, "no_answer: not rated" if value is None else None)
+        for name, value in values.items()
+    ]
+    return Answer(arm, "Pericarditis", None, tuple(scores))
+
+
+def _in_condition(one: Trial, condition: str) -> Trial:
+    """The same trial in another condition."""
+    return replace(one, key=replace(one.key, condition=condition))

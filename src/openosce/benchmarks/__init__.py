@@ -1,10 +1,11 @@
 """The published systems we host, by name."""
 
-from openosce.benchmarks import craft_md
+from openosce.benchmarks import agentclinic, craft_md, medqa_cs
 from openosce.benchmarks.benchmark import Benchmark, Cast, Measure, Place, RoleKind, Settings
 from openosce.errors import StudyError
 
-BENCHMARKS: dict[str, Benchmark] = {benchmark.name: benchmark for benchmark in (craft_md.BENCHMARK,)}
+_ALL = (craft_md.BENCHMARK, agentclinic.BENCHMARK, medqa_cs.BENCHMARK)
+BENCHMARKS: dict[str, Benchmark] = {benchmark.name: benchmark for benchmark in _ALL}
 
 
 def find_benchmark(name: str) -> Benchmark:

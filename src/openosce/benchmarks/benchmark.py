@@ -82,6 +82,14 @@ def _no_images(settings: Any) -> bool:
     return False
 
 
+def _nothing_to_check(settings: Any, prompts: PromptPack) -> None:
+    return None
+
+
+def _every_trial(settings: Any) -> Mapping[str, int]:
+    return {}
+
+
 @dataclass(frozen=True)
 class Benchmark:
     """One system, as `runs` needs it."""
@@ -107,7 +115,15 @@ class Benchmark:
     """The name of the one condition of a study that sweeps nothing."""
     measures: Callable[[Any], tuple[Measure, ...]] = _only_accuracy
     """What is measured under these settings, the headline first."""
+    most_trials: Callable[[Any], Mapping[str, int]] = _every_trial
+    """Arms that are asked in so many trials of a case at the most; those not named, in all that the study has."""
     unswept_arms: frozenset[str] = frozenset()
     """Arms that no sweep of the encounter changes: they are asked in the first condition, for all."""
     shows_images: Callable[[Any], bool] = _no_images
     """Whether these settings show a case's images to a model."""
+    check: Callable[[Any, PromptPack], None] = _nothing_to_check
+    """See that the prompt pack has what these settings name.
+
+    Raises:
+        StudyError: It lacks something.
+    """

@@ -20,6 +20,7 @@ class _OnlyTheWeb(HTTPRedirectHandler):
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Any, newurl: str
     ) -> Request | None:
         if not is_url(newurl):
+            fp.close()
             raise ValueError(f"redirected to {newurl[:80]!r}, which is no http(s) address")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 

@@ -111,7 +111,7 @@ def check_image(data: bytes) -> Picture:
     except UnidentifiedImageError:
         raise ValueError(f"not an image in one of the formats {', '.join(FORMATS)}") from None
     except Exception as failure:  # Pillow's decoders raise whatever damaged bytes lead them to
-        raise ValueError(f"the image cannot be decoded: {str(failure)[:200]}") from None
+        raise ValueError(f"the image cannot be used: {str(failure)[:200]}") from None
     return Picture(f"image/{kind.lower()}", data)
 
 

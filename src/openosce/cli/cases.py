@@ -21,7 +21,6 @@ from openosce.cases import (
     patient_part,
 )
 from openosce.cases.checks import check_cases, missing_parts
-from openosce.cases.download import fetch_image
 from openosce.cases.images import cached, default_cache, is_url
 from openosce.cases.readers import read_with_place
 from openosce.errors import StudyError
@@ -94,6 +93,8 @@ def fetch_images(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before downloading.")] = False,
 ) -> None:
     """Download the images of SOURCE that are given as URLs, so that a run has them; a run itself never downloads."""
+    from openosce.cases.download import fetch_image  # brings the client for HTTP
+
     folder = cache or default_cache()
     asked = {image.path for _, case in read_with_place(source) for image in case.images if is_url(image.path)}
     urls = sorted(url for url in asked if not cached(url, folder))

@@ -16,7 +16,7 @@ def say_plan(prepared: PreparedStudy) -> None:
     typer.echo(f"arms: {', '.join(study.arms)}")
     if len(study.conditions) > 1:
         typer.echo(f"conditions: {'; '.join(condition.name for condition in study.conditions)}")
-    answers = sum(len(study.condition(key.condition).arms) for key in todo)
+    answers = sum(len(study.condition(key.condition).arms_of(key.trial)) for key in todo)
     typer.echo(f"to run: {len(todo)} of {len(planned(prepared))} conversations, {answers} answers")
     typer.echo(f"folder: {prepared.folder}")
     table = Table("role", "model", box=None)

@@ -10,24 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openosce.encounters import DOCTOR
-from openosce.grading.record import Missing
-from openosce.reports.plan import Plan
+from openosce.grading.record import ACCURACY, Missing
+from openosce.reports.plan import COST, Plan
 from openosce.reports.results import (
     ALL,
     Analysis,
     ArmEstimate,
     Comparison,
+    CostPerCorrect,
     Count,
     Ending,
     Failure,
     GradedEstimate,
     Group,
+    Normalized,
     Side,
     TurnCount,
 )
 from openosce.reports.scores import COUNTED_EVIDENCE, ScoreTable, mean_of_trials, read_scores
 from openosce.runs.folder import CaseRow, RunReader
-from openosce.statistics import Difference, Estimate, clustering, holm, mean_over_cases, paired_difference
+from openosce.statistics import Difference, Estimate, clustering, holm, mean_over_cases, paired_difference, paired_ratio
 
 
 def analyze_run(reader: RunReader, absent: str = Missing.NOT_RUN) -> Analysis:
@@ -48,13 +50,16 @@ def analyze_run(reader: RunReader, absent: str = Missing.NOT_RUN) -> Analysis:
         gradings=table.gradings,
         graded=tuple(_graded(table)),
         comparisons=tuple(chain.from_iterable(_comparisons(one) for one in (table, *others))),
-        missing=tuple(_counts(table.plan, table.reasons, table.reason_names)),
-        incorrect=tuple(_counts(table.plan, table.evidence, COUNTED_EVIDENCE)),
+        missing=tuple(_missing(table)),
+        incorrect=tuple(_counts(table, table.evidence, COUNTED_EVIDENCE)),
         endings=tuple(Ending(*row) for row in reader.endings()),
         turns=tuple(TurnCount(*row) for row in _turns(reader)),
         failed=tuple(Failure(*row) for row in reader.failed()),
         calls=tuple(reader.calls()),
         shared_verdicts=reader.shared_verdicts(),
+        normalized=tuple(_normalized(table)),
+        cost_per_correct=tuple(_costs_per_correct(table, others)),
+        unmeasured=tuple(chain.from_iterable(_missing(other) for other in others)),
     )
 
 
@@ -114,18 +119,19 @@ def _comparisons(table: ScoreTable) -> Iterator[Comparison]:
     of = "" if metric == plan.headline.name else f", {metric}"
     for d, doctor in enumerate(plan.doctors):
         arms = [(Side(doctor, arm), means[d, a]) for a, arm in _arms(table)]
-        yield from _family(f"arms of {doctor}{of}", metric, _pairs(arms, plan.reference))
+        yield from _family(f"arms of {doctor}{of}", metric, _pairs(arms, plan))
     for a, arm in _arms(table):
         doctors = [(Side(doctor, arm), means[d, a]) for d, doctor in enumerate(plan.doctors)]
         yield from _family(f"doctors in {arm}{of}", metric, combinations(doctors, 2))
 
 
-def _pairs(sides: Sequence[_Values], reference: str | None) -> Iterable[tuple[_Values, _Values]]:
-    """Every pair or, where one arm is the reference, every other arm with it."""
-    fixed = [side for side in sides if side[0].arm == reference]
-    if not fixed:
+def _pairs(sides: Sequence[_Values], plan: Plan) -> Iterable[tuple[_Values, _Values]]:
+    """Every pair or, in a sweep, every arm with the one that it is compared with."""
+    if plan.reference is None:
         return combinations(sides, 2)
-    return ((side, fixed[0]) for side in sides if side is not fixed[0])
+    by_arm = {side.arm: (side, values) for side, values in sides}
+    others = ((pair, by_arm.get(plan.compared_with(arm) or "")) for arm, pair in by_arm.items())
+    return ((pair, other) for pair, other in others if other is not None)
 
 
 def _family(name: str, metric: str, pairs: Iterable[tuple[_Values, _Values]]) -> Iterator[Comparison]:
@@ -140,17 +146,50 @@ def _paired(a: NDArray[np.float64], b: NDArray[np.float64]) -> Difference:
     return paired_difference(a[both], b[both])
 
 
-def _counts(plan: Plan, codes: NDArray[Any], names: tuple[str, ...]) -> Iterator[Count]:
-    """Count the codes in every doctor's arm, most frequent first; -1 is none of them."""
+def _normalized(table: ScoreTable) -> Iterator[Normalized]:
+    """Every swept column against the same arm of the reference; only a scale that starts at 0 has such ratios."""
+    plan, metric = table.plan, table.metric
+    if metric.low != 0:
+        return
+    means, places = table.case_means(), {arm: a for a, arm in enumerate(plan.arms)}
     for d, doctor in enumerate(plan.doctors):
-        for a, arm in enumerate(plan.arms):
+        for a, arm in _arms(table):
+            reference = plan.baseline(arm)
+            if reference is not None:
+                ratio = paired_ratio(means[d, a], means[d, places[reference]])
+                yield Normalized(doctor, arm, reference, metric.name, ratio)
+
+
+def _costs_per_correct(table: ScoreTable, others: Sequence[ScoreTable]) -> Iterator[CostPerCorrect]:
+    """The mean cost by the mean accuracy of every column in which both are measured."""
+    costs = next((other for other in others if other.metric.name == COST), None)
+    if costs is None or table.metric.name != ACCURACY:
+        return
+    means, prices = table.case_means(), costs.case_means()
+    for d, doctor in enumerate(table.plan.doctors):
+        for a, arm in _arms(costs):
+            if (a, arm) in _arms(table):
+                yield CostPerCorrect(doctor, arm, COST, paired_ratio(prices[d, a], means[d, a]))
+
+
+def _missing(table: ScoreTable) -> Iterator[Count]:
+    """Why scores of the metric are missing, where it is measured."""
+    measured = table.plan.arms_of(table.metric)
+    return (row for row in _counts(table, table.reasons, table.reason_names) if row.arm in measured)
+
+
+def _counts(table: ScoreTable, codes: NDArray[Any], names: tuple[str, ...]) -> Iterator[Count]:
+    """Count the codes in every doctor's arm, most frequent first; -1 is none of them."""
+    for d, doctor in enumerate(table.plan.doctors):
+        for a, arm in enumerate(table.plan.arms):
             counts = Counter(codes[d, a][codes[d, a] >= 0].tolist())
             for code, count in counts.most_common():
-                yield Count(doctor, arm, names[code], count)
+                yield Count(doctor, arm, names[code], count, table.metric.name)
 
 
 def _turns(reader: RunReader) -> list[tuple[Any, ...]]:
-    """Doctor, why encounters ended, how often the doctor spoke in them, and how many such encounters there are."""
+    """Doctor, condition, why encounters ended, how often the doctor spoke in them, and how many there are."""
     spoken = "SELECT COUNT(*) FROM messages m WHERE m.encounter_id = e.id AND m.speaker = ?"
-    sql = f"SELECT doctor, ended, ({spoken}) AS turns, COUNT(*) FROM encounters e GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+    sql = f"""SELECT doctor, condition, ended, ({spoken}) AS turns, COUNT(*) FROM encounters e
+              GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"""
     return reader.rows(sql, (DOCTOR,))

@@ -8,18 +8,26 @@ from openosce.reports.sheets import NOTHING, Sheet
 from openosce.reports.text import one_line
 
 
-def endings(analysis: Analysis) -> Sheet:
-    """Why encounters ended, their share of the doctor's in the condition, and after how many turns."""
+def endings(analysis: Analysis) -> list[Sheet]:
+    """Why encounters ended, what share that is, and after how many turns; by condition where there are several."""
+    if len({row.condition for row in analysis.endings}) > 1:
+        doctors = dict.fromkeys(row.model for row in analysis.endings)
+        return [_endings(analysis, f"How encounters ended: {doctor}", doctor) for doctor in doctors]
+    return [_endings(analysis, "How encounters ended", None)] if analysis.endings else []
+
+
+def _endings(analysis: Analysis, title: str, doctor: str | None) -> Sheet:
+    """One doctor's endings by condition, or every doctor's."""
     planned = {condition: n for n, condition in enumerate(analysis.plan.conditions)}
-    found = sorted(analysis.endings, key=lambda row: (row.model, planned.get(row.condition, len(planned))))
-    several = len({row.condition for row in found}) > 1
+    found = [row for row in analysis.endings if doctor in (None, row.model)]
+    if doctor is not None:
+        found.sort(key=lambda row: planned.get(row.condition, len(planned)))
     encounters: Counter[tuple[str, str]] = Counter()
     for row in found:
         encounters[row.model, row.condition] += row.count
     rows = tuple(
         (
-            row.model,
-            *((row.condition,) if several else ()),
+            row.model if doctor is None else row.condition,
             row.ended,
             str(row.count),
             f"{row.count / encounters[row.model, row.condition]:.0%}",
@@ -29,9 +37,9 @@ def endings(analysis: Analysis) -> Sheet:
     )
     failures = dict.fromkeys(row.ended for row in found if is_failure(row.ended))
     notes = (f"ended by infrastructure, not by the doctor: {', '.join(failures)}",) if failures else ()
-    words = ("doctor", "condition", "ended") if several else ("doctor", "ended")
-    heads = (*words, "encounters", "share", "doctor's turns\nmedian (range)")
-    return Sheet("How encounters ended", heads, rows, notes, prose=tuple(range(len(words))))
+    whose = "doctor" if doctor is None else "condition"
+    heads = (whose, "ended", "encounters", "share", "doctor's turns\nmedian (range)")
+    return Sheet(title, heads, rows, notes, prose=(0, 1))
 
 
 def _turns(analysis: Analysis, ending: Ending) -> str:

@@ -1,4 +1,4 @@
-"""All figures of a run: accuracy by arm, by specialty, and how long the conversations were."""
+"""All figures of a run: accuracy by arm or condition, by specialty, cost, and how long the conversations were."""
 
 from collections import Counter
 from pathlib import Path
@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 from openosce.errors import RunFolderError
 from openosce.reports.canvas import COLOURS, INK, Drawing, legend, save, settings
 from openosce.reports.conduct import is_failure
+from openosce.reports.costs import costs_drawing
 from openosce.reports.figure import Panel, accuracy_drawing, draw_doctor, dress, labels, order, panels
 from openosce.reports.results import Analysis, Group
+from openosce.reports.sweep import ratings_drawing, sweep_drawing
 from openosce.reports.text import one_line
 
 if TYPE_CHECKING:
@@ -27,8 +29,14 @@ _HATCHES = ("", "///", "...", "\\\\\\", "xx", "++", "--", "oo")
 
 
 def drawings(analysis: Analysis) -> list[Drawing]:
-    """Every figure that the run has something to show in; the accuracy by arm is always there."""
-    found = [accuracy_drawing(analysis), specialty_drawing(analysis), turns_drawing(analysis)]
+    """Every figure that the run has something to show in; the accuracy, by arm or by condition, is always there."""
+    found = [
+        sweep_drawing(analysis) or accuracy_drawing(analysis),
+        ratings_drawing(analysis),
+        costs_drawing(analysis),
+        specialty_drawing(analysis),
+        turns_drawing(analysis),
+    ]
     return [drawing for drawing in found if drawing is not None]
 
 
@@ -46,10 +54,13 @@ def write_figures(analysis: Analysis, folder: Path) -> list[Path]:
 
 
 def specialty_drawing(analysis: Analysis) -> Drawing | None:
-    """A small panel a specialty, the largest first; None where fewer than two have five cases."""
+    """A small panel a specialty, the largest first; None where fewer than two have five cases.
+
+    A sweep has none: the names of its conditions have no room in a small panel, and the table tells.
+    """
     groups = [(group, _n_cases(analysis, group)) for group in analysis.groups if group.specialty and not group.dataset]
     shown = sorted((pair for pair in groups if pair[1] >= _LEAST_CASES), key=lambda pair: -pair[1])[:_MOST_PANELS]
-    if len(shown) < 2:
+    if len(shown) < 2 or analysis.plan.swept:
         return None
     rows = -(-len(shown) // _COLUMNS)
     with settings():

@@ -1,5 +1,6 @@
 """What a study planned: doctors, columns of results, trials, and what is measured."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -7,6 +8,9 @@ from typing import Any
 from openosce.errors import RunFolderError
 from openosce.grading.record import ACCURACY
 from openosce.runs.folder import MANIFEST, RunReader
+
+COST = "cost"
+"""The metric that says what the tests ordered in an encounter cost, in US dollars."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class Plan:
     metrics: tuple[Metric, ...] = (Metric(),)
     """The headline first."""
     reference: str | None = None
-    """The column that every other is compared with; None: every pair is compared."""
+    """The column that a sweep's others are compared with; None: nothing is swept, and every pair is compared."""
 
     @property
     def arms(self) -> tuple[str, ...]:
@@ -67,6 +71,29 @@ class Plan:
     def headline(self) -> Metric:
         """What the first tables and figures are about."""
         return self.metrics[0]
+
+    @property
+    def swept(self) -> tuple[Column, ...]:
+        """The columns of arms that were asked in several conditions; none where nothing is swept."""
+        counts = Counter(column.arm for column in self.columns)
+        return tuple(column for column in self.columns if self.reference is not None and counts[column.arm] > 1)
+
+    def metric(self, name: str) -> Metric | None:
+        """The metric of that name, if it is planned."""
+        return next((metric for metric in self.metrics if metric.name == name), None)
+
+    def baseline(self, arm: str) -> str | None:
+        """The column of the same arm in the reference's condition; None for itself, and where there is none."""
+        of = {column.label: column for column in self.columns}
+        if self.reference not in of or arm not in of:
+            return None
+        places = {(column.condition, column.arm): column.label for column in self.columns}
+        found = places.get((of[self.reference].condition, of[arm].arm))
+        return found if found != arm else None
+
+    def compared_with(self, arm: str) -> str | None:
+        """The column that one is compared with: its baseline, else the reference; None for the reference itself."""
+        return self.baseline(arm) or (self.reference if arm != self.reference else None)
 
     def arms_of(self, metric: Metric) -> tuple[str, ...]:
         """The names of the columns in which something is measured."""

@@ -9,7 +9,7 @@ from openosce.grading.record import ACCURACY, TrialKey
 from openosce.reports.plan import Metric, Plan
 from openosce.reports.scores import Grading
 from openosce.runs.folder import CallSums
-from openosce.statistics import Clustering, Difference, Estimate, warns_about_small_counts
+from openosce.statistics import Clustering, Difference, Estimate, Ratio, warns_about_small_counts
 
 _FEW = "few cases right or few wrong: the interval holds the true value less often than 95%"
 
@@ -116,6 +116,36 @@ class Comparison:
 
 
 @dataclass(frozen=True)
+class Normalized:
+    """How much of its value in the reference a metric keeps in another column, over the cases valid in both."""
+
+    model: str
+    arm: str
+    reference: str
+    metric: str
+    found: Ratio
+
+    def to_json(self) -> dict[str, Any]:
+        """One entry of `normalized`."""
+        place = {"model": self.model, "arm": self.arm, "reference": self.reference, "metric": self.metric}
+        return place | asdict(self.found)
+
+
+@dataclass(frozen=True)
+class CostPerCorrect:
+    """What one correct answer costs, in the unit of the metric: mean cost by mean accuracy, over the same cases."""
+
+    model: str
+    arm: str
+    metric: str
+    found: Ratio
+
+    def to_json(self) -> dict[str, Any]:
+        """One entry of `cost_per_correct`."""
+        return {"model": self.model, "arm": self.arm, "metric": self.metric} | asdict(self.found)
+
+
+@dataclass(frozen=True)
 class Count:
     """How often something happened to a doctor's answers in one arm."""
 
@@ -123,6 +153,7 @@ class Count:
     arm: str
     reason: str
     count: int
+    metric: str = ACCURACY
 
 
 def total(rows: Iterable[Count], model: str, arm: str, reason: str) -> int:
@@ -142,9 +173,10 @@ class Ending:
 
 @dataclass(frozen=True)
 class TurnCount:
-    """How many of a doctor's encounters that ended this way had so many turns of the doctor."""
+    """How many of a doctor's encounters of a condition that ended this way had so many turns of the doctor."""
 
     model: str
+    condition: str
     ended: str
     turns: int
     count: int
@@ -184,6 +216,12 @@ class Analysis:
     """What the calls of each role came to; none where only built-in roles took part."""
     shared_verdicts: tuple[int, int]
     """Answers that a model graded, and the distinct questions to the grader that this took."""
+    normalized: tuple[Normalized, ...] = ()
+    """The headline in every swept column against the same arm of the reference; none where nothing is swept."""
+    cost_per_correct: tuple[CostPerCorrect, ...] = ()
+    """None where no cost is measured."""
+    unmeasured: tuple[Count, ...] = ()
+    """Planned answers without a score of another metric than the headline."""
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
@@ -192,9 +230,9 @@ class Analysis:
 
     @property
     def n_answers(self) -> int:
-        """Planned answers: doctors × columns × cases × trials."""
+        """Planned answers: doctors × columns in which the headline is measured × cases × trials."""
         plan = self.plan
-        return len(plan.doctors) * len(plan.columns) * self.n_cases * plan.trials
+        return len(plan.doctors) * len(plan.arms_of(plan.headline)) * self.n_cases * plan.trials
 
     @property
     def n_missing(self) -> int:
@@ -217,7 +255,10 @@ class Analysis:
             "estimates": [row.to_json() for row in self.estimates],
             "gradings": [row.to_json() for row in self.graded],
             "comparisons": [row.to_json() for row in self.comparisons],
+            "normalized": [row.to_json() for row in self.normalized],
+            "cost_per_correct": [row.to_json() for row in self.cost_per_correct],
             "missing": [asdict(row) for row in self.missing],
+            "unmeasured": [asdict(row) for row in self.unmeasured],
             "incorrect": [asdict(row) for row in self.incorrect],
             "endings": [asdict(row) for row in self.endings],
             "turns": [asdict(row) for row in self.turns],

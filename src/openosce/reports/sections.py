@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from openosce.reports import conduct, sheets
+from openosce.reports import conduct, costs, measures, sheets, sweep
 from openosce.reports.results import Analysis
 from openosce.reports.sheets import Sheet
 
-_SHOWN_FAILURES = 100
+SHOWN_FAILURES = 100
 
 _ACCURACY = (
     "A case's value is the mean over its valid trials. The interval is the 95% t interval over cases; it may pass 0 or "
@@ -21,6 +21,18 @@ _GROUPS = "Means; osce analyze --json prints them with their intervals."
 _COMPARISONS = (
     "Paired t test over the cases that are valid on both sides. Holm's adjusted p takes together the arms of one "
     "doctor, or the doctors in one arm."
+)
+_NORMALIZED = (
+    "Normalized: a condition's value divided by that of the reference, paired by case, so 1 is no change. The bounds "
+    "are those ratios that a t test does not refuse."
+)
+_MEASURES = (
+    "What else was measured of the same encounters: means over cases with 95% t intervals and, in a sweep, their "
+    "differences from the reference."
+)
+_COSTS = (
+    "Tests that the doctor ordered, at the prices of the study, against its accuracy. What tests cost says nothing "
+    "about which were needed."
 )
 _MISSING = "What is missing is left out of every mean; it is never counted as wrong."
 
@@ -38,25 +50,40 @@ class Section:
     """Names of drawings that stand above the tables."""
 
 
-def sections(analysis: Analysis) -> list[Section]:
-    """Every section of a report, those without a table or figure to show included."""
+def sections(analysis: Analysis, failures: int = SHOWN_FAILURES) -> list[Section]:
+    """Every section of a report, those without a table or figure to show included; so many failures are listed."""
+    return [*_results(analysis), *_conduct(analysis, failures)]
+
+
+def _results(analysis: Analysis) -> list[Section]:
     doctors = analysis.plan.doctors
     by_specialty = [sheets.by_group(analysis, doctor, "specialty") for doctor in doctors]
     by_dataset = [sheets.by_group(analysis, doctor, "dataset") for doctor in doctors]
     compared = [sheets.doctors_compared(analysis), *(sheets.arms_compared(analysis, doctor) for doctor in doctors)]
     accuracy = [sheets.accuracy(analysis, doctor) for doctor in doctors]
     gradings = [sheets.gradings(analysis, doctor) for doctor in doctors]
-    endings = conduct.endings(analysis) if analysis.endings else None
-    missing = conduct.missing(analysis) if analysis.missing else None
-    failed = conduct.failed(analysis, _SHOWN_FAILURES) if analysis.failed else None
+    normalized = [sweep.normalized(analysis, doctor) for doctor in doctors]
+    measured = [sheet for doctor in doctors for sheet in measures.measures(analysis, doctor)]
+    moved = [sheet for doctor in doctors for sheet in measures.differences(analysis, doctor)]
+    prices = [costs.costs(analysis, doctor) for doctor in doctors]
     return [
-        Section("accuracy", "Accuracy", _there(accuracy), _ACCURACY, ("accuracy",)),
+        Section("accuracy", "Accuracy", _there(accuracy), _ACCURACY, ("accuracy", "sweep")),
+        Section("normalized", "Against the reference", _there(normalized), _NORMALIZED),
+        Section("measures", "Other measures", (*measured, *moved), _MEASURES, ("ratings",)),
+        Section("costs", "Accuracy and cost", _there(prices), _COSTS, ("costs",)),
         Section("policies", "Under other match policies and graders", _there(gradings), _GRADINGS),
         Section("specialties", "By specialty", _there(by_specialty), _GROUPS, ("specialties",)),
         Section("datasets", "By data set", _there(by_dataset), _GROUPS),
         Section("comparisons", "Comparisons", _there(compared), _COMPARISONS),
-        Section("endings", "How encounters ended", _there([endings]), "", ("turns",)),
-        Section("missing", "What is missing, and why", _there([missing]), _MISSING),
+    ]
+
+
+def _conduct(analysis: Analysis, failures: int) -> list[Section]:
+    missing = [conduct.missing(analysis) if analysis.missing else None, conduct.unmeasured(analysis)]
+    failed = conduct.failed(analysis, failures) if analysis.failed else None
+    return [
+        Section("endings", "How encounters ended", tuple(conduct.endings(analysis)), "", ("turns",)),
+        Section("missing", "What is missing, and why", _there(missing), _MISSING),
         Section("failures", "Failed encounters", _there([failed])),
         Section("calls", "Calls and cost", _there([conduct.calls(analysis)])),
     ]

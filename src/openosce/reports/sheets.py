@@ -9,10 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from openosce.reports.plan import Plan
 from openosce.reports.results import ALL, Analysis, ArmEstimate, Comparison, Group, total
 from openosce.reports.scores import COUNTED_EVIDENCE, ScoreTable
 
 NOTHING = "-"
+
+_MOST_COLUMNS = 10
+"""In a table with a column an arm, where a sweep has many."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Sheet:
     """Whether it has a column an arm and must be kept narrow."""
 
 
-class _Footnotes:
+class Footnotes:
     """Numbers the reasons of what could not be computed; the same reason gets the same number."""
 
     def __init__(self) -> None:
@@ -49,7 +53,7 @@ def accuracy(analysis: Analysis, doctor: str) -> Sheet:
     """One doctor's accuracy in every arm, with its interval, what the trials are worth, and what is missing."""
     found = [analysis.find(doctor, arm) for arm in analysis.plan.arms]
     codes = [code for code in COUNTED_EVIDENCE if any(row.reason == code for row in analysis.incorrect)]
-    footnotes = _Footnotes()
+    footnotes = Footnotes()
     rows = [
         (
             row.arm,
@@ -64,7 +68,7 @@ def accuracy(analysis: Analysis, doctor: str) -> Sheet:
     ]
     worth = ("ICC", "design\neffect", "effective\nn") if _says_worth(analysis) else ()
     wrong = (code.replace("_", "\n") for code in codes)
-    heads = ("arm", "accuracy\n[95% interval]", "cases", "trials", *worth, *wrong, "missing")
+    heads = ("arm", f"{analysis.plan.headline.name}\n[95% interval]", "cases", "trials", *worth, *wrong, "missing")
     notes = footnotes.notes
     if worth:
         notes += (_WORTH,)
@@ -79,7 +83,7 @@ _WORTH = (
 )
 
 
-def _accuracy(row: ArmEstimate, footnotes: _Footnotes) -> str:
+def _accuracy(row: ArmEstimate, footnotes: Footnotes) -> str:
     found = row.estimate
     value = interval(found.mean, found.ci_low, found.ci_high, found.n_cases)
     return value + footnotes.mark(found.reason or row.warning)
@@ -90,7 +94,7 @@ def _says_worth(analysis: Analysis) -> bool:
     return any(row.clustering.icc is not None for row in analysis.estimates if row.group == ALL)
 
 
-def _worth(row: ArmEstimate, analysis: Analysis, footnotes: _Footnotes) -> tuple[str, ...]:
+def _worth(row: ArmEstimate, analysis: Analysis, footnotes: Footnotes) -> tuple[str, ...]:
     if not _says_worth(analysis):
         return ()
     found = row.clustering
@@ -118,39 +122,51 @@ def gradings(analysis: Analysis, doctor: str) -> Sheet | None:
 
 def by_group(analysis: Analysis, doctor: str, key: str) -> Sheet | None:
     """One doctor's means by `specialty` or `dataset`, a column an arm; None where there is only one group."""
+    arms, left_out = shown_arms(analysis.plan)
     groups = [group for group in analysis.groups if group == _single(group, key) and group != ALL]
     if len(groups) < 2:
         return None
     rows = []
     for group in groups:
-        found = [analysis.find(doctor, arm, group) for arm in analysis.plan.arms]
+        found = [analysis.find(doctor, arm, group) for arm in arms]
         n_planned = found[0].n_planned if found else 0
         cells = [_mean_with_n(row.estimate.mean, row.estimate.n_cases, n_planned) for row in found]
         rows.append((getattr(group, key), str(n_planned), *cells))
     label = {"dataset": "data set"}.get(key, key)
-    notes: tuple[str, ...] = ("mean accuracy; n is given where cases are left out for want of a valid answer",)
-    return Sheet(
-        f"{doctor} by {label}", (label, "cases", *analysis.plan.arms), tuple(sorted(rows)), notes, compact=True
-    )
+    notes = ("mean accuracy; n is given where cases are left out for want of a valid answer", *left_out)
+    return Sheet(f"{doctor} by {label}", (label, "cases", *arms), tuple(sorted(rows)), notes, compact=True)
+
+
+def shown_arms(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The arms that have a column where there is one an arm, the reference's first, and a note on those left out."""
+    arms = tuple(dict.fromkeys(arm for arm in (plan.reference, *plan.arms) if arm in plan.arms))
+    if plan.reference is None or len(arms) <= _MOST_COLUMNS:
+        return plan.arms, ()
+    left_out = len(arms) - _MOST_COLUMNS
+    return arms[:_MOST_COLUMNS], (f"and {left_out} more conditions; osce analyze --json prints them all",)
 
 
 def arms_compared(analysis: Analysis, doctor: str) -> Sheet | None:
     """Arm against arm within one doctor; None where there is only one arm."""
-    found = [row for row in analysis.comparisons if row.a.model == row.b.model == doctor]
+    found = [row for row in _of_headline(analysis) if row.a.model == row.b.model == doctor]
     return _compared(f"arms of {doctor}", ("A minus B",), [((f"{row.a.arm} − {row.b.arm}",), row) for row in found])
 
 
 def doctors_compared(analysis: Analysis) -> Sheet | None:
     """Doctor against doctor within every arm; None where there is only one doctor."""
-    found = [row for row in analysis.comparisons if row.a.model != row.b.model]
+    found = [row for row in _of_headline(analysis) if row.a.model != row.b.model]
     rows = [((row.a.arm, f"{row.a.model} − {row.b.model}"), row) for row in found]
     return _compared("doctors in each arm", ("arm", "A minus B"), rows)
+
+
+def _of_headline(analysis: Analysis) -> list[Comparison]:
+    return [row for row in analysis.comparisons if row.metric == analysis.plan.headline.name]
 
 
 def _compared(title: str, heads: tuple[str, ...], rows: Sequence[tuple[tuple[str, ...], Comparison]]) -> Sheet | None:
     if not rows:
         return None
-    footnotes = _Footnotes()
+    footnotes = Footnotes()
     cells = []
     for place, row in rows:
         found = row.difference
@@ -164,18 +180,17 @@ def _compared(title: str, heads: tuple[str, ...], rows: Sequence[tuple[tuple[str
 def cases(table: ScoreTable, doctor: str, trial: int | None, limit: int) -> Sheet:
     """The first cases with one doctor's marks, a column an arm: the sum of the scores and how many there are."""
     plan = table.plan
+    arms, left_out = shown_arms(plan)
+    places = [plan.arms.index(arm) for arm in arms]
     slots = [n for n in range(table.values.shape[-1]) if trial is None or n % plan.trials == trial]
     values = table.values[plan.doctors.index(doctor)]
-    rows = [
-        (case.id, *(_marks(values[a, c, slots]) for a in range(len(plan.arms))))
-        for c, case in enumerate(table.cases[:limit])
-    ]
+    rows = [(case.id, *(_marks(values[a, c, slots]) for a in places)) for c, case in enumerate(table.cases[:limit])]
     more = len(table.cases) - limit
-    notes = [f"marks out of valid answers; {NOTHING} where there is none"]
+    notes = [f"marks out of valid answers; {NOTHING} where there is none", *left_out]
     if more > 0:
         notes.append(f"and {more} more cases; name one to see it")
     title = f"{doctor}, {len(table.cases)} cases" + ("" if trial is None else f", trial {trial}")
-    return Sheet(title, ("case", *plan.arms), tuple(rows), tuple(notes), compact=True)
+    return Sheet(title, ("case", *arms), tuple(rows), tuple(notes), compact=True)
 
 
 def interval(mean: float | None, low: float | None, high: float | None, n_cases: int, sign: str = "") -> str:

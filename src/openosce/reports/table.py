@@ -1,21 +1,27 @@
 """The results of a run in the terminal. Cells are `Text`, never markup: a case or model name cannot style anything."""
 
 import os
-from collections.abc import Iterable
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from openosce.reports import conduct, sheets
 from openosce.reports.results import Analysis
+from openosce.reports.sections import sections
 from openosce.reports.sheets import Sheet
 from openosce.reports.text import visible
 
 _WIDTH_IN_PIPES = 100
 _SHOWN_FAILURES = 10
 _LONG_WORD = 6
+_MOST_LINES = 4
+_BETWEEN_WORDS = re.compile(r"[_\s=:/,-]+")
+_ELSEWHERE = ("comparisons", "missing")
+"""Sections that `osce report` and `osce analyze --json` tell."""
 
 
 def terminal() -> Console:
@@ -27,16 +33,9 @@ def terminal() -> Console:
 
 
 def analysis_tables(analysis: Analysis) -> Group:
-    """Every table of a run: accuracy by doctor, by specialty and data set, endings, failures."""
-    parts: list[Sheet | None] = []
-    for doctor in analysis.plan.doctors:
-        parts.append(sheets.accuracy(analysis, doctor))
-        parts.append(sheets.gradings(analysis, doctor))
-        parts += [sheets.by_group(analysis, doctor, key) for key in ("specialty", "dataset")]
-    parts += [conduct.endings(analysis), conduct.calls(analysis)]
-    if analysis.failed:
-        parts.append(conduct.failed(analysis, _SHOWN_FAILURES))
-    return Group(*(sheet_table(sheet) for sheet in parts if sheet is not None))
+    """The tables of a report in its order, without those that only the page and the files have room for."""
+    shown = [section for section in sections(analysis, _SHOWN_FAILURES) if section.name not in _ELSEWHERE]
+    return Group(*(sheet_table(sheet) for section in shown for sheet in section.sheets))
 
 
 def sheet_table(sheet: Sheet) -> RenderableType:
@@ -45,19 +44,18 @@ def sheet_table(sheet: Sheet) -> RenderableType:
         title=Text(visible(sheet.title), style="bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
     )
     table.collapse_padding = True
-    arms = _arms(sheet)
+    narrow = _narrowed(_arms(sheet))
     for n, head in enumerate(sheet.heads):
-        is_arm = head in arms
         table.add_column(
-            Text(visible(_narrow(head) if is_arm else head)),
+            Text(visible(narrow.get(head, head))),
             justify="left" if n in sheet.prose else "right",
             vertical="top",
-            max_width=_LONG_WORD if is_arm else None,
+            max_width=_LONG_WORD if head in narrow else None,
             overflow="fold",
         )
     for row in sheet.rows:
         table.add_row(*(Text(visible(cell)) for cell in row))
-    notes = [*sheet.notes, *_legend(_arms(sheet))]
+    notes = [*sheet.notes, *_legend(narrow)]
     return Group(table, *(Text(f"  {visible(note)}", style="dim") for note in notes), Text())
 
 
@@ -66,15 +64,25 @@ def _arms(sheet: Sheet) -> tuple[str, ...]:
     return tuple(head for n, head in enumerate(sheet.heads) if sheet.compact and n not in sheet.prose)
 
 
-def _narrow(head: str) -> str:
-    """An arm's name over several lines, long words cut: `vignette_mcq` becomes `vign.` above `mcq`."""
-    return "\n".join(_cut(word) for word in head.split("_"))
+def _narrowed(heads: Sequence[str]) -> dict[str, str]:
+    """Arms over several lines, `vignette_mcq` as `vign.` above `mcq`; numbers for those too tall, or cut alike."""
+    narrow = {head: "\n".join(map(_cut, _words(head))) for head in heads}
+    alike = Counter(narrow.values())
+    unclear = [head for head, shown in narrow.items() if alike[shown] > 1 or shown.count("\n") >= _MOST_LINES]
+    return narrow | {head: f"({n + 1})" for n, head in enumerate(unclear)}
+
+
+def _words(head: str) -> list[str]:
+    return [word for word in _BETWEEN_WORDS.split(head) if word]
 
 
 def _cut(word: str) -> str:
     return word if len(word) <= _LONG_WORD else f"{word[: _LONG_WORD - 2]}."
 
 
-def _legend(heads: Iterable[str]) -> list[str]:
-    words = dict.fromkeys(word for head in heads for word in head.split("_") if _cut(word) != word)
-    return [", ".join(f"{_cut(word)} = {word}" for word in words)] if words else []
+def _legend(narrow: Mapping[str, str]) -> list[str]:
+    """What the cut words and the numbers stand for."""
+    numbered = [f"{shown} = {head}" for head, shown in narrow.items() if shown.startswith("(")]
+    whole = [head for head, shown in narrow.items() if not shown.startswith("(")]
+    words = dict.fromkeys(word for head in whole for word in _words(head) if _cut(word) != word)
+    return [*([", ".join(f"{_cut(word)} = {word}" for word in words)] if words else []), *numbered]

@@ -35,12 +35,14 @@ _LATEX = str.maketrans(
     }
 )
 _LONGEST_NAME = 80
+_ALWAYS, _WHERE_THERE = ("estimates", "gradings", "comparisons"), ("normalized", "cost_per_correct")
 
 
 def write_tables(analysis: Analysis, folder: Path) -> list[Path]:
     """Write every table as it is shown (`NAME.csv`, `NAME.tex`), and all numbers with all digits.
 
-    `all-estimates.csv`, `all-gradings.csv` and `all-comparisons.csv` hold what `osce analyze --json` prints, a row an
+    `all-estimates.csv`, `all-gradings.csv`, `all-comparisons.csv`, in a sweep `all-normalized.csv`, and with costs
+    `all-cost_per_correct.csv` hold what `osce analyze --json` prints, a row an
     entry; what cannot be computed is empty, and the column `reason` says why. Cells are text as it is: a spreadsheet
     may take one that starts with an equals sign for a formula.
 
@@ -53,7 +55,8 @@ def write_tables(analysis: Analysis, folder: Path) -> list[Path]:
         for name, sheet in _named(analysis):
             written += [_write_csv(folder / f"{name}.csv", sheet.heads, sheet.rows), _write_latex(folder, name, sheet)]
         document = analysis.to_json()
-        for name in ("estimates", "gradings", "comparisons"):
+        kept = [name for name in _WHERE_THERE if document[name]]
+        for name in (*_ALWAYS, *kept):
             written.append(_write_records(folder / f"all-{name}.csv", document[name]))
         return written
     except OSError as failure:

@@ -41,12 +41,21 @@ class Interviewer:
 
     async def speak(self, transcript: Transcript) -> str:
         """Ask the next question that has not been asked; after the last one, give the diagnosis."""
+        question = self.next_question(transcript)
+        return question if question is not None else f"{FINAL} {self.diagnosis(transcript)}"
+
+    def next_question(self, transcript: Transcript) -> str | None:
+        """The next question worth asking; None once all are asked, or as many as it asks at the most."""
         asked = {message.text for message in transcript if message.speaker == DOCTOR}
         if len(asked) <= MOST_QUESTIONS:
             for question in _plan(transcript, random.Random(self._seed)):
                 if not any(_same_question(question, other) for other in asked):
                     return question
-        return f"{FINAL} {self._best(transcript, script_names(), 'talk')[0]}"
+        return None
+
+    def diagnosis(self, transcript: Transcript) -> str:
+        """The disease whose script fits best what the conversation told."""
+        return self._best(transcript, script_names(), "talk")[0]
 
     async def answer(self, question: Question) -> str:
         """Choose the option, or name the disease, whose script fits best."""

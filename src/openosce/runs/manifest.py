@@ -10,6 +10,7 @@ from importlib import metadata, resources
 from pathlib import Path
 from typing import Any
 
+from openosce.benchmarks import Measure
 from openosce.cases import Case, patient_part
 from openosce.errors import RunFolderError
 from openosce.models import ModelSpec, PriceBook, PromptPack
@@ -52,7 +53,7 @@ def build_manifest(
             "arms": list(study.arms),
             "columns": [asdict(column) for column in columns(study.conditions, benchmark)],
             "reference": reference(study.conditions, benchmark),
-            "metrics": [asdict(measure) for measure in benchmark.measures(settings)],
+            "metrics": [asdict(measure) for measure in _measures(study)],
             "trials": study.trials,
             "development": sorted(study.development),
         },
@@ -63,6 +64,12 @@ def build_manifest(
         "versions": versions(),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+def _measures(study: Study) -> tuple[Measure, ...]:
+    """What is measured in any condition, each once."""
+    found = (measure for condition in study.conditions for measure in study.benchmark.measures(condition.settings))
+    return tuple({(measure.name, measure.arms): measure for measure in found}.values())
 
 
 def _changed(condition: Condition, study: Study) -> dict[str, Any]:

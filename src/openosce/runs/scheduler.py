@@ -61,6 +61,8 @@ def prepare(
     prompts = load_prompts(study.benchmark.prompts, own_prompts)
     prices = load_prices(Path(study.limits.price_book) if study.limits.price_book else None)
     _refuse_unknown_prices(study, prices)
+    for condition in study.conditions:
+        study.benchmark.check(condition.settings, prompts)
     casting = Casting(study, prompts)
     cases = read_cases(study.cases)
     _refuse_unusable(cases, study)

@@ -60,7 +60,7 @@ def paired_ratio(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.95) -> Rat
     if n == 1:
         return Ratio(ratio, None, None, n, method, ONE_CASE)
     if all_alike(above - ratio * below):
-        reason = f"A is the same multiple of B in all {n} cases, so an interval has no width to offer"
+        reason = f"one side is the same multiple of the other in all {n} cases, so an interval has no width to offer"
         return Ratio(ratio, None, None, n, method, reason)
     bounds = _bounds(above, below, confidence)
     if bounds is None:
