@@ -162,7 +162,7 @@ def test_without_a_diagnosis_the_answer_is_wrong_and_says_why_and_nobody_is_aske
     )
     found = accuracy(answers["dialogue"])
     assert encounter.ended is EndReason.NO_DIAGNOSIS
-    assert (found.value, found.evidence) == (0, "no_diagnosis: none by the last turn")
+    assert (found.value, found.evidence) == (0, "no_diagnosis: the doctor committed to none")
     assert not grader.requests
 
 

@@ -523,7 +523,7 @@ def test_it_lists_its_models_on_loopback(endpoint):
     connection.request("GET", "/v1/models")
     names = [model["id"] for model in json.loads(connection.getresponse().read())["data"]]
     connection.close()
-    assert names == ["doctor", "patient", "summarizer", "grader", "any-model", "needs-key"]
+    assert names == ["doctor", "patient", "summarizer", "grader", "student", "examiner", "any-model", "needs-key"]
 
 
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])

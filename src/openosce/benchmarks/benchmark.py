@@ -82,6 +82,10 @@ def _no_images(settings: Any) -> bool:
     return False
 
 
+def _no_data(settings: Any) -> Mapping[str, str]:
+    return {}
+
+
 def _nothing_to_check(settings: Any, prompts: PromptPack) -> None:
     return None
 
@@ -121,6 +125,8 @@ class Benchmark:
     """Arms that no sweep of the encounter changes: they are asked in the first condition, for all."""
     shows_images: Callable[[Any], bool] = _no_images
     """Whether these settings show a case's images to a model."""
+    data: Callable[[Any], Mapping[str, str]] = _no_data
+    """Hashes of files that the settings name and the results depend on, for the manifest."""
     check: Callable[[Any, PromptPack], None] = _nothing_to_check
     """See that the prompt pack has what these settings name.
 

@@ -33,6 +33,8 @@ class Grader(Protocol):
         ...
 
 
+NO_DIAGNOSIS = "(no diagnosis)"
+"""The answer of a doctor that did not commit to a diagnosis: wrong under every policy, whoever grades."""
 OPTIONS = "options"
 """The name under which the multiple-choice rule signs its scores."""
 
@@ -70,6 +72,8 @@ def _by_options(mcq: bool, policy: MatchPolicy) -> bool:
 async def _score(text: str, mcq: bool, part: GraderPart, policy: MatchPolicy, grader: Grader, repeat: int) -> Score:
     by_options = _by_options(mcq, policy)
     signed = OPTIONS if by_options else grader.name
+    if text == NO_DIAGNOSIS:
+        return Score(ACCURACY, 0.0, str(policy), signed, "no_diagnosis: the doctor committed to none")
     try:
         verdict = match_option(text, part, policy) if by_options else await grader.grade(text, part, policy, repeat)
     except EncounterError as failure:

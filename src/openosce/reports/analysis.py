@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from openosce.encounters import DOCTOR
 from openosce.grading.record import ACCURACY, Missing
+from openosce.reports.corrected import corrected_accuracies
+from openosce.reports.experts import expert_sheets
 from openosce.reports.plan import COST, Plan
 from openosce.reports.results import (
     ALL,
@@ -60,20 +62,21 @@ def analyze_run(reader: RunReader, absent: str = Missing.NOT_RUN) -> Analysis:
         normalized=tuple(_normalized(table)),
         cost_per_correct=tuple(_costs_per_correct(table, others)),
         unmeasured=tuple(chain.from_iterable(_missing(other) for other in others)),
+        corrected=corrected_accuracies(reader),
+        experts=tuple(expert_sheets(reader)),
     )
 
 
 def _estimates(table: ScoreTable, *, by_group: bool = True) -> Iterator[ArmEstimate]:
     metric, means = table.metric, table.case_means()
-    n_trials = table.values.shape[-1]
-    n_missing_of_case = np.isnan(table.values).sum(axis=-1)
     groups = _members(table.cases) if by_group else {ALL: np.arange(len(table.cases))}
     for d, doctor in enumerate(table.plan.doctors):
         for a, arm in _arms(table):
+            n_trials = table.plan.trials_of(arm)
             for group, members in groups.items():
                 estimate = _over_cases(means[d, a, members])
-                n_missing = int(n_missing_of_case[d, a, members].sum())
-                alike = clustering(table.values[d, a, members])
+                values = table.values[d, a, members, :n_trials]
+                n_missing, alike = int(np.isnan(values).sum()), clustering(values)
                 yield ArmEstimate(doctor, arm, group, len(members), n_trials, n_missing, estimate, alike, metric)
 
 

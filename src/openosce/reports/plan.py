@@ -20,6 +20,8 @@ class Column:
     label: str
     condition: str
     arm: str
+    trials: int | None = None
+    """In which it is asked of a case at the most; None: in all that the study has."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,11 @@ class Plan:
         """The column that one is compared with: its baseline, else the reference; None for the reference itself."""
         return self.baseline(arm) or (self.reference if arm != self.reference else None)
 
+    def trials_of(self, arm: str) -> int:
+        """How often a column is asked of a case."""
+        column = next(column for column in self.columns if column.label == arm)
+        return self.trials if column.trials is None else min(column.trials, self.trials)
+
     def arms_of(self, metric: Metric) -> tuple[str, ...]:
         """The names of the columns in which something is measured."""
         return tuple(column.label for column in self.columns if not metric.arms or column.arm in metric.arms)
@@ -127,7 +134,12 @@ def read_plan(reader: RunReader) -> Plan:
 def _columns(plan: Mapping[str, Any]) -> tuple[Column, ...]:
     """The columns as noted or, without a note, every arm of every condition."""
     if "columns" in plan:
-        return tuple(Column(str(c["label"]), str(c["condition"]), str(c["arm"])) for c in plan["columns"])
+        return tuple(
+            Column(
+                str(c["label"]), str(c["condition"]), str(c["arm"]), None if (n := c.get("trials")) is None else int(n)
+            )
+            for c in plan["columns"]
+        )
     conditions, arms = tuple(map(str, plan["conditions"])), tuple(map(str, plan["arms"]))
     several = len(conditions) > 1
     return tuple(Column(f"{one} {arm}" if several else arm, one, arm) for one in conditions for arm in arms)

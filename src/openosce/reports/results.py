@@ -3,13 +3,17 @@
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from openosce.grading.record import ACCURACY, TrialKey
 from openosce.reports.plan import Metric, Plan
 from openosce.reports.scores import Grading
 from openosce.runs.folder import CallSums
 from openosce.statistics import Clustering, Difference, Estimate, Ratio, warns_about_small_counts
+
+if TYPE_CHECKING:
+    from openosce.reports.corrected import Corrected
+    from openosce.reports.sheets import Sheet
 
 _FEW = "few cases right or few wrong: the interval holds the true value less often than 95%"
 
@@ -222,6 +226,10 @@ class Analysis:
     """None where no cost is measured."""
     unmeasured: tuple[Count, ...] = ()
     """Planned answers without a score of another metric than the headline."""
+    corrected: "tuple[Corrected, ...]" = ()
+    """Accuracies corrected for a grader that experts have checked; none where they have not."""
+    experts: "tuple[Sheet, ...]" = ()
+    """How far experts agree with each other, and a grader with them; none where the run has no ratings."""
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
@@ -232,7 +240,8 @@ class Analysis:
     def n_answers(self) -> int:
         """Planned answers: doctors × columns in which the headline is measured × cases × trials."""
         plan = self.plan
-        return len(plan.doctors) * len(plan.arms_of(plan.headline)) * self.n_cases * plan.trials
+        asked = sum(plan.trials_of(arm) for arm in plan.arms_of(plan.headline))
+        return len(plan.doctors) * asked * self.n_cases
 
     @property
     def n_missing(self) -> int:
@@ -256,6 +265,7 @@ class Analysis:
             "gradings": [row.to_json() for row in self.graded],
             "comparisons": [row.to_json() for row in self.comparisons],
             "normalized": [row.to_json() for row in self.normalized],
+            "corrected": [row.to_json() for row in self.corrected],
             "cost_per_correct": [row.to_json() for row in self.cost_per_correct],
             "missing": [asdict(row) for row in self.missing],
             "unmeasured": [asdict(row) for row in self.unmeasured],

@@ -11,7 +11,7 @@ from openosce.grading.record import Missing
 from openosce.reports.plan import Metric, Plan, read_plan
 from openosce.runs.folder import CaseRow, RunReader
 
-COUNTED_EVIDENCE = ("no_option", "ambiguous")
+COUNTED_EVIDENCE = ("no_option", "ambiguous", "no_diagnosis")
 """Codes of answers that are wrong because they choose nothing, or too much."""
 
 _UNEXPLAINED = "no_reason_given"
@@ -91,7 +91,10 @@ def read_scores(reader: RunReader, metric: Metric | None = None, absent: str = M
     reasons[~np.isnan(under[0])] = -1
     evidence[under[0] != 0] = -1
     under = under.reshape(len(gradings), *places.shape)
-    arrays = under[0], reasons.reshape(places.shape), names, evidence.reshape(places.shape)
+    reasons = reasons.reshape(places.shape)
+    for a, arm in enumerate(plan.arms):
+        reasons[:, a, :, plan.trials_of(arm) :] = -1  # not asked, so nothing is missing
+    arrays = under[0], reasons, names, evidence.reshape(places.shape)
     return ScoreTable(plan, metric, cases, *arrays, gradings, under)
 
 

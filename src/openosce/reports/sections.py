@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from openosce.reports import conduct, costs, measures, sheets, sweep
+from openosce.reports.corrected import corrected_sheet
 from openosce.reports.results import Analysis
 from openosce.reports.sheets import Sheet
 
@@ -34,6 +35,7 @@ _COSTS = (
     "Tests that the doctor ordered, at the prices of the study, against its accuracy. What tests cost says nothing "
     "about which were needed."
 )
+_EXPERTS = "Intervals resample what was rated, 2,000 times."
 _MISSING = "What is missing is left out of every mean; it is never counted as wrong."
 
 
@@ -65,6 +67,7 @@ def _results(analysis: Analysis) -> list[Section]:
     normalized = [sweep.normalized(analysis, doctor) for doctor in doctors]
     measured = [sheet for doctor in doctors for sheet in measures.measures(analysis, doctor)]
     moved = [sheet for doctor in doctors for sheet in measures.differences(analysis, doctor)]
+    experts = [*analysis.experts, corrected_sheet(analysis.corrected)]
     prices = [costs.costs(analysis, doctor) for doctor in doctors]
     return [
         Section("accuracy", "Accuracy", _there(accuracy), _ACCURACY, ("accuracy", "sweep")),
@@ -72,6 +75,7 @@ def _results(analysis: Analysis) -> list[Section]:
         Section("measures", "Other measures", (*measured, *moved), _MEASURES, ("ratings",)),
         Section("costs", "Accuracy and cost", _there(prices), _COSTS, ("costs",)),
         Section("policies", "Under other match policies and graders", _there(gradings), _GRADINGS),
+        Section("experts", "Experts, and the grader beside them", _there(experts), _EXPERTS),
         Section("specialties", "By specialty", _there(by_specialty), _GROUPS, ("specialties",)),
         Section("datasets", "By data set", _there(by_dataset), _GROUPS),
         Section("comparisons", "Comparisons", _there(compared), _COMPARISONS),

@@ -73,10 +73,15 @@ def accuracy(analysis: Analysis, doctor: str) -> Sheet:
     if worth:
         notes += (_WORTH,)
     if codes:
-        notes += ("wrong because no option was chosen, or more than one, is counted under 'no option', 'ambiguous'",)
+        notes += tuple(_WRONG[code] for code in codes)
     return Sheet(doctor, heads, tuple(rows), notes, prose=(0, len(heads) - 1))
 
 
+_WRONG = {
+    "no_option": "no option: wrong because no option was chosen",
+    "ambiguous": "ambiguous: wrong because more than one option was chosen",
+    "no_diagnosis": "no diagnosis: wrong because the doctor committed to none",
+}
 _WORTH = (
     "ICC: how alike the trials of a case are (1: they never differ); effective n: the independent answers that all "
     "answers together are worth, their number by the design effect"

@@ -48,7 +48,7 @@ class Interviewer:
         """The next question worth asking; None once all are asked, or as many as it asks at the most."""
         asked = {message.text for message in transcript if message.speaker == DOCTOR}
         if len(asked) <= MOST_QUESTIONS:
-            for question in _plan(transcript, random.Random(self._seed)):
+            for question in planned_questions(transcript, random.Random(self._seed)):
                 if not any(_same_question(question, other) for other in asked):
                     return question
         return None
@@ -74,7 +74,7 @@ class Interviewer:
         self, told: str | Transcript, candidates: Sequence[str], arm: str, otherwise: Sequence[str] = ()
     ) -> tuple[str, str]:
         """The best-fitting candidate; where none fits, one of `otherwise` or of the candidates, by chance."""
-        fits = rank(_heard(told), candidates)
+        fits = rank(findings_heard(told), candidates)
         chance = random.Random(f"{self._seed}|{arm}")
         if fits[0][0] <= 0:
             return chance.choice(otherwise or candidates), f"{_BY_CHANCE}, since the findings fit none: "
@@ -104,13 +104,13 @@ def _checklist() -> _Checklist:
     return _Checklist(tuple(data["first"]), modules, tuple(data["background"]), tuple(data["close"]))
 
 
-def _plan(transcript: Transcript, rng: random.Random) -> Iterator[str]:
+def planned_questions(transcript: Transcript, rng: random.Random) -> Iterator[str]:
     """Every question worth asking by now, in this trial's order."""
     checklist = _checklist()
     # The same draws at every turn, whatever was said: the order of a trial does not change while it runs.
     modules = rng.sample(checklist.modules, len(checklist.modules))
     background = rng.sample(checklist.background, len(checklist.background))
-    confirmed = frozenset[str]().union(*(clause.said for clause in _heard(transcript).clauses))
+    confirmed = frozenset[str]().union(*(clause.said for clause in findings_heard(transcript).clauses))
     chief = _chief_complaint(transcript)
     yield from checklist.first
     for module in sorted(modules, key=lambda module: not module.words & chief):
@@ -131,11 +131,11 @@ def _chief_complaint(transcript: Transcript) -> frozenset[str]:
     return stems(first)
 
 
-def _heard(told: str | Transcript) -> Findings:
+def findings_heard(told: str | Transcript) -> Findings:
     """What a text, or a conversation, says of the patient."""
     if isinstance(told, str):
         return Findings(tuple(clauses(told)), *_demographics(told))
-    said = [clause for question, reply in _exchanges(told) for clause in _heard_in_reply(question, reply)]
+    said = [clause for question, reply in _exchanges(told) for clause in heard_in_reply(question, reply)]
     return Findings(tuple(said), *_demographics(" ".join(reply for _, reply in _exchanges(told))))
 
 
@@ -148,7 +148,7 @@ def _exchanges(transcript: Transcript) -> Iterator[tuple[str, str]]:
         previous = message
 
 
-def _heard_in_reply(question: str, reply: str) -> list[Clause]:
+def heard_in_reply(question: str, reply: str) -> list[Clause]:
     """A reply's own clauses; a bare yes or no confirms or denies what was asked."""
     own = [clause for clause in clauses(reply) if clause.said or clause.denied]
     content = frozenset[str]().union(*(clause.said | clause.denied for clause in own))

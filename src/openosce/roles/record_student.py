@@ -15,7 +15,7 @@ import yaml
 from openosce.cases.record import Round
 from openosce.cases.text import sentences
 from openosce.roles.illness_scripts import Findings, rank, script_names
-from openosce.roles.interviewer import _heard, _heard_in_reply, _plan
+from openosce.roles.interviewer import findings_heard, heard_in_reply, planned_questions
 from openosce.roles.language import Clause, clauses, meaning, stems
 from openosce.roles.student import CHALLENGE, StudentTask
 
@@ -52,7 +52,7 @@ class RecordStudent:
         """A question of the history checklist that the dialogue does not hold; which one, the round decides."""
         known = [_about(f"{one.topic or ''} {one.question}") for one in task.dialogue]
         known += [_about(line.partition(":")[0]) for line in task.doorway.splitlines()]
-        worth_asking = _plan(task.transcript, random.Random(self._seed))
+        worth_asking = planned_questions(task.transcript, random.Random(self._seed))
         left = [question for question in worth_asking if not _is_asked(question, known)]
         question = random.Random(f"{self._seed}|{task.step}").choice(left or [LAST_QUESTION])
         reason = "It stands on the history checklist and has not been asked yet."
@@ -162,7 +162,7 @@ def _told(dialogue: tuple[Round, ...]) -> Iterator[_Evidence]:
     """What the patient told, a finding a round; a bare yes or no goes with its question."""
     for one in dialogue:
         bare = len(stems(one.answer) - stems("yes no")) < _SHORT
-        yield (f"{one.question} {one.answer}" if bare else one.answer), _heard_in_reply(one.question, one.answer)
+        yield (f"{one.question} {one.answer}" if bare else one.answer), heard_in_reply(one.question, one.answer)
 
 
 def _examined(task: StudentTask) -> str:
@@ -172,7 +172,7 @@ def _examined(task: StudentTask) -> str:
 
 def _likeliest(task: StudentTask) -> list[str]:
     """The diseases whose scripts fit best what was told and found."""
-    who = _heard(task.doorway)
+    who = findings_heard(task.doorway)
     said = [clause for _, told in _told(task.dialogue) for clause in told]
     fits = rank(Findings((*said, *clauses(_examined(task))), who.age, who.sex), script_names())
     return [name for _, name in fits[:_DIAGNOSES]]

@@ -32,6 +32,7 @@ def build_manifest(
             "cases": study.cases,
             "cases_hash": cases_hash(cases),
             "images_hash": images_hash,
+            "data": dict(benchmark.data(settings)),
             "trials": study.trials,
             "seed": study.seed,
             "development": sorted(study.development),

@@ -29,6 +29,10 @@ def _shows_images(settings: AgentClinicSettings) -> bool:
     return settings.images != "none"
 
 
+def _data(settings: AgentClinicSettings) -> dict[str, str]:
+    return {"test_prices": settings.prices.hash}
+
+
 def _check(settings: AgentClinicSettings, prompts: PromptPack) -> None:
     """Every bias must be in the prompt pack, where the user's own stand too."""
     find_biases(settings.bias, prompts, settings.bias_disease)
@@ -48,5 +52,6 @@ BENCHMARK = Benchmark(
     measures=measures,
     unswept_arms=frozenset({VIGNETTE_MCQ}),
     shows_images=_shows_images,
+    data=_data,
     check=_check,
 )

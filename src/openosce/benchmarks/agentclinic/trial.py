@@ -11,15 +11,16 @@ from openosce.benchmarks.benchmark import Cast
 from openosce.cases import Case, MeasurementPart, grader_part, measurement_part
 from openosce.encounters import DOCTOR, PATIENT, Encounter, EndReason, Transcript, run_encounter
 from openosce.errors import EncounterError
-from openosce.grading import ACCURACY, POLICIES, Answer, Missing, Score, find_policy, reason_for, score_answer
+from openosce.grading import Answer, Missing, Score, find_policy, reason_for, score_answer
+from openosce.grading.grader import NO_DIAGNOSIS
 from openosce.grading.options import named_options
 from openosce.roles import Question
 from openosce.roles.clinic_tokens import read_diagnosis
 from openosce.roles.image_reader import IMAGES
 from openosce.roles.measurement import MEASUREMENT, check_readings
 
-NO_DIAGNOSIS = "no_diagnosis"
-"""The evidence of an accuracy of 0 where the doctor used up its turns."""
+_OTHERS = tuple(find_policy(name) for name in ("paper", "strict"))
+"""The match policies under which diagnoses are shown besides."""
 REFUSED = "refused"
 """Whether a biased role refused to act out its bias, or an unbiased one left its role in such words; 0 or 1."""
 INVENTED, LEFT_OUT = "readings_invented", "readings_left_out"
@@ -59,17 +60,16 @@ async def _examine(case: Case, cast: Cast, settings: AgentClinicSettings) -> tup
 
 
 def _diagnosis(encounter: Encounter) -> Answer:
-    """What the doctor committed to; without a diagnosis its last words, which are no answer but wrong all the same."""
+    """What the doctor committed to; that it did not is an answer too, and a wrong one."""
     if encounter.ended.is_failure:
         return Answer(DIALOGUE, None, Missing.ENCOUNTER_FAILED.because(f"{encounter.ended.value}: {encounter.error}"))
-    last = encounter.transcript[-1].text
-    return Answer(DIALOGUE, read_diagnosis(last) or last)
+    return Answer(DIALOGUE, read_diagnosis(encounter.transcript[-1].text) or NO_DIAGNOSIS)
 
 
 async def _with_scores(
     answer: Answer, transcript: Transcript, case: Case, cast: Cast, settings: AgentClinicSettings
 ) -> Answer:
-    graded = await _graded(answer, case, cast, settings, mcq=False, talk=transcript)
+    graded = await _graded(answer, case, cast, settings, mcq=False)
     if answer.text is None:
         reason = answer.missing_reason or Missing.ENCOUNTER_FAILED.value
         scores = (*graded.scores, *(Score(metric, None, "-", "rule", missing_reason=reason) for metric in _COUNTED))
@@ -88,24 +88,15 @@ async def _with_scores(
     return Answer(graded.arm, graded.text, graded.missing_reason, scores)
 
 
-async def _graded(
-    answer: Answer, case: Case, cast: Cast, settings: AgentClinicSettings, *, mcq: bool, talk: Transcript = ()
-) -> Answer:
-    """An answer with its accuracy; 0 under every policy where the doctor gave no diagnosis."""
-    policy, grader = find_policy(settings.policy), cast.roles["grader"]
-    if talk and answer.text is not None and not read_diagnosis(talk[-1].text):
-        policies = [policy, *(other for other in POLICIES.values() if grader.is_rule and other != policy)]
-        evidence = f"{NO_DIAGNOSIS}: none by the last turn"
-        wrong = (Score(ACCURACY, 0.0, str(each), grader.name, evidence) for each in policies)
-        return Answer(answer.arm, answer.text, None, (*answer.scores, *wrong))
+async def _graded(answer: Answer, case: Case, cast: Cast, settings: AgentClinicSettings, *, mcq: bool) -> Answer:
     return await score_answer(
         answer,
         mcq=mcq,
         part=grader_part(case),
-        policy=policy,
-        grader=grader,
+        policy=find_policy(settings.policy),
+        grader=cast.roles["grader"],
         repeats=cast.grader_repeats,
-        others=POLICIES.values(),
+        others=_OTHERS,
     )
 
 
