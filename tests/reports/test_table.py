@@ -5,6 +5,7 @@ from rich.console import Console
 
 from openosce.encounters import EndReason
 from openosce.reports import analysis_tables, analyze_run, transcript
+from openosce.reports.sheets import side_by_side
 from openosce.reports.text import visible
 from openosce.runs.folder import RunReader
 
@@ -103,3 +104,17 @@ def test_a_transcript_says_who_spoke_why_it_ended_and_what_it_was_worth(records)
 )
 def test_control_characters_become_visible_and_ordinary_text_stays(text, shown):
     assert visible(text) == shown
+
+
+def test_several_doctors_stand_side_by_side_and_parts_of_one_examination_are_averaged(simple_run):
+    plan = {"conditions": ["text"], "arms": ["history", "closure"], "trials": 1, "doctors": ["a/b", "c/d"]}
+    marks = {
+        "a/b": {"history": [[1.0], [0.0]], "closure": [[1.0], [1.0]]},
+        "c/d": {"history": [[1.0], [1.0]], "closure": [[None], [None]]},
+    }
+    with RunReader(simple_run(marks, plan={**plan, "averages_arms": True})) as reader:
+        analysis = analyze_run(reader)
+    sheet = side_by_side(analysis)
+    assert sheet.heads == ("doctor", "history", "closure", "average")
+    assert sheet.rows == (("a/b", "0.500", "1.000", "0.750"), ("c/d", "1.000", "-", "-"))
+    assert not [row for row in analysis.comparisons if row.a.model == row.b.model]

@@ -123,6 +123,11 @@ class Benchmark:
     """Arms that are asked in so many trials of a case at the most; those not named, in all that the study has."""
     unswept_arms: frozenset[str] = frozenset()
     """Arms that no sweep of the encounter changes: they are asked in the first condition, for all."""
+    averages_arms: bool = False
+    """Whether the arms are parts of one examination, whose mean is told, rather than ways to ask the same thing, which
+    are compared with each other."""
+    mark: Callable[[Answer, Case, Any, int], Awaitable[Answer]] | None = None
+    """Have an examiner mark a stored answer so many times: the answer with the scores added. None: nobody examines."""
     shows_images: Callable[[Any], bool] = _no_images
     """Whether these settings show a case's images to a model."""
     data: Callable[[Any], Mapping[str, str]] = _no_data

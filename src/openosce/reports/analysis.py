@@ -130,6 +130,8 @@ def _comparisons(table: ScoreTable) -> Iterator[Comparison]:
 
 def _pairs(sides: Sequence[_Values], plan: Plan) -> Iterable[tuple[_Values, _Values]]:
     """Every pair or, in a sweep, every arm with the one that it is compared with."""
+    if plan.averages_arms:
+        return ()
     if plan.reference is None:
         return combinations(sides, 2)
     by_arm = {side.arm: (side, values) for side, values in sides}

@@ -58,6 +58,8 @@ class Plan:
     """The headline first."""
     reference: str | None = None
     """The column that a sweep's others are compared with; None: nothing is swept, and every pair is compared."""
+    averages_arms: bool = False
+    """Whether the arms are parts of one examination: they are averaged, not compared with each other."""
 
     @property
     def arms(self) -> tuple[str, ...]:
@@ -123,6 +125,7 @@ def read_plan(reader: RunReader) -> Plan:
             development=frozenset(map(str, plan.get("development", ()))),
             metrics=tuple(_metric(metric) for metric in plan.get("metrics", ())) or (Metric(),),
             reference=plan.get("reference"),
+            averages_arms=bool(plan.get("averages_arms", False)),
         )
     except (AttributeError, KeyError, TypeError, ValueError):
         raise RunFolderError(

@@ -58,11 +58,13 @@ def sections(analysis: Analysis, failures: int = SHOWN_FAILURES) -> list[Section
 
 
 def _results(analysis: Analysis) -> list[Section]:
-    doctors = analysis.plan.doctors
+    doctors, headline = analysis.plan.doctors, analysis.plan.headline.name
+    heading = headline.replace("_", " ").capitalize()
     by_specialty = [sheets.by_group(analysis, doctor, "specialty") for doctor in doctors]
     by_dataset = [sheets.by_group(analysis, doctor, "dataset") for doctor in doctors]
     compared = [sheets.doctors_compared(analysis), *(sheets.arms_compared(analysis, doctor) for doctor in doctors)]
-    accuracy = [sheets.accuracy(analysis, doctor) for doctor in doctors]
+    accuracy: list[Sheet | None] = [sheets.side_by_side(analysis)]
+    accuracy += [sheets.accuracy(analysis, doctor) for doctor in doctors]
     gradings = [sheets.gradings(analysis, doctor) for doctor in doctors]
     normalized = [sweep.normalized(analysis, doctor) for doctor in doctors]
     measured = [sheet for doctor in doctors for sheet in measures.measures(analysis, doctor)]
@@ -70,10 +72,10 @@ def _results(analysis: Analysis) -> list[Section]:
     experts = [*analysis.experts, corrected_sheet(analysis.corrected)]
     prices = [costs.costs(analysis, doctor) for doctor in doctors]
     return [
-        Section("accuracy", "Accuracy", _there(accuracy), _ACCURACY, ("accuracy", "sweep")),
+        Section("accuracy", heading, _there(accuracy), _ACCURACY, ("accuracy", "sweep")),
         Section("normalized", "Against the reference", _there(normalized), _NORMALIZED),
         Section("measures", "Other measures", (*measured, *moved), _MEASURES, ("ratings",)),
-        Section("costs", "Accuracy and cost", _there(prices), _COSTS, ("costs",)),
+        Section("costs", f"{heading} and cost", _there(prices), _COSTS, ("costs",)),
         Section("policies", "Under other match policies and graders", _there(gradings), _GRADINGS),
         Section("experts", "Experts, and the grader beside them", _there(experts), _EXPERTS),
         Section("specialties", "By specialty", _there(by_specialty), _GROUPS, ("specialties",)),

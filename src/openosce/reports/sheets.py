@@ -108,6 +108,27 @@ def _worth(row: ArmEstimate, analysis: Analysis, footnotes: Footnotes) -> tuple[
     return f"{found.icc:.2f}", f"{found.design_effect:.2f}", f"{found.n_effective:,.0f}"
 
 
+def side_by_side(analysis: Analysis) -> Sheet | None:
+    """All doctors' means, a row each; None where one doctor, or too many arms, leave nothing to lay side by side.
+
+    Parts of one examination end with their average, for a doctor that has all of them (MedQA-CS, Table 7).
+    """
+    plan = analysis.plan
+    arms = plan.arms_of(plan.headline)
+    if len(plan.doctors) < 2 or not 2 <= len(arms) <= _MOST_COLUMNS:
+        return None
+    rows = []
+    for doctor in plan.doctors:
+        means = [analysis.find(doctor, arm).estimate.mean for arm in arms]
+        found = [mean for mean in means if mean is not None]
+        average = f"{sum(found) / len(arms):.3f}" if len(found) == len(arms) else NOTHING
+        cells = [NOTHING if mean is None else f"{mean:.3f}" for mean in means]
+        rows.append((doctor, *cells, *([average] if plan.averages_arms else [])))
+    heads = ("doctor", *arms, *(["average"] if plan.averages_arms else []))
+    notes = (f"means over cases; {NOTHING}: no valid answer; intervals stand in each doctor's own table",)
+    return Sheet("side by side", heads, tuple(rows), notes, compact=True)
+
+
 def gradings(analysis: Analysis, doctor: str) -> Sheet | None:
     """One doctor's accuracy under every match policy and grader; None where there is but the headline."""
     if len(analysis.gradings) < 2:

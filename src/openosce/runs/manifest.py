@@ -53,6 +53,7 @@ def build_manifest(
             "conditions": [condition.name for condition in study.conditions],
             "arms": list(study.arms),
             "columns": [asdict(column) for column in columns(study.conditions, benchmark)],
+            "averages_arms": benchmark.averages_arms,
             "reference": reference(study.conditions, benchmark),
             "metrics": [asdict(measure) for measure in _measures(study)],
             "trials": study.trials,

@@ -66,7 +66,9 @@ BENCHMARK = Benchmark(
     is_mcq=_is_mcq,
     policy=_policy,
     run_trial=run_trial,
+    mark=mark,
     expect=expect,
     measures=_measures,
     most_trials=_most_trials,
+    averages_arms=True,
 )
