@@ -18,7 +18,7 @@ MODELS = {
     "GPT-4": "craft-md/gpt4_1106",
     "GPT-3.5": "craft-md/gpt3_1106",
     "Mistral-v2-7b": "craft-md/mistral-v2",
-    "LLaMA-2-7b": "craft-md/llama2",
+    "LLaMA-2-7b": "craft-md/llama2-7b",
     "Mistral-v1-7b": "craft-md/mistral-v1",
 }
 """The article's models, as an import of its results names them."""
@@ -26,8 +26,8 @@ MODELS = {
 NOTES = (
     "every p is seeded and rounded as in the article; adjusted p: Benjamini-Hochberg over a whole table, the raw p of "
     "models or rows that the run does not hold taken from print",
-    "six bounds of Supplementary Table 6 and the tables of models whose results are not released (19-21, 23) are left "
-    "out",
+    "left out: six bounds of Supplementary Table 6 that cannot be read, and Tables 19-21 and 23, of models that are not "
+    "imported",
 )
 
 _N_CASES, _N_TRIALS = 2004, 5

@@ -17,7 +17,7 @@ DOCTORS = {
     "GPT-4": "craft-md/gpt4_1106",
     "GPT-3.5": "craft-md/gpt3_1106",
     "Mistral-v2": "craft-md/mistral-v2",
-    "LLaMA2": "craft-md/llama2",
+    "LLaMA2": "craft-md/llama2-7b",
 }
 """By sheet, the doctor as an imported run names it."""
 QUESTIONS = {"Q1": "single_diagnosis_possible", "Q2": "history_complete", "Q3": "medical_terms"}
