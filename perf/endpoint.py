@@ -4,7 +4,8 @@
 
 It prints its base URL once it listens and ends on SIGTERM or Ctrl-C. Models: `doctor` (`doctor-q3` asks three
 questions), `patient`, `summarizer`, `grader`, `student`, `examiner` (`student-f30` spoils the JSON of three replies in
-ten), `any-model` (plays what the prompt asks for) and `needs-key`.
+ten), `any-model` (plays what the prompt asks for) and `needs-key`. To AgentClinic's prompts every one of them replies
+as doctor, patient, measurement agent or moderator (`doctor-n100` never commits to a diagnosis).
 A reply is a function of model, messages, seed and max_tokens; temperature, stop and response_format change nothing.
 
 `GET /sim/counters`, `POST /sim/reset`, `POST /sim/outage {"seconds": 60}`, `POST /sim/fault {"429": 0.1}`.

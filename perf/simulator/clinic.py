@@ -5,7 +5,7 @@ A doctor's name may end in `-n100`: so many of a hundred of its conversations en
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from simulator.chat import Chat, draw
 
@@ -20,8 +20,9 @@ TESTS = (
     "Urinalysis",
 )
 DISEASES = ("Acute pericarditis", "Gout", "Celiac disease", "Myasthenia gravis", "Herpes zoster", "Graves disease")
-VERDICTS = ("Yes.", "yes", "No", "**Yes**", "no.", "No, these are different diseases.", "I can't tell")
-"""The last one cannot be read as a verdict."""
+VERDICTS = ("Yes.", "yes", "No", "**Yes**", "no.", "No, these are different diseases.")
+UNREADABLE = "I can't tell"
+"""One verdict in twenty."""
 RATINGS = ("8", "7/10", "**6**", "9 out of 10", "5", "Ten")
 
 _QUESTIONS = (
@@ -52,7 +53,7 @@ def reply(chat: Chat, questions: int) -> str | None:
         return _measurement(chat)
     if system.startswith("You are a patient in a clinic"):
         return _after_the_visit(chat)
-    return _pick(VERDICTS, chat) if last.startswith("Decide whether a doctor's diagnosis") else None
+    return _moderator(chat) if last.startswith("Decide whether a doctor's diagnosis") else None
 
 
 def _doctor(chat: Chat, questions: int) -> str:
@@ -98,6 +99,10 @@ def _after_the_visit(chat: Chat) -> str | None:
     return "The doctor listened to me." if chat.last_user.startswith("Why did you give this number?") else None
 
 
+def _moderator(chat: Chat) -> str:
+    return UNREADABLE if draw("unreadable", chat.reply_key) < 0.05 else _pick(VERDICTS, chat)
+
+
 def _words(text: str) -> set[str]:
     return set(re.findall(r"[a-z]+", text.lower()))
 
@@ -108,6 +113,3 @@ def _phrased(forms: Sequence[str], names: Sequence[str], chat: Chat) -> str:
 
 def _pick(options: Sequence[str], chat: Chat, purpose: str = "clinic") -> str:
     return options[int(draw(purpose, chat.reply_key) * len(options))]
-
-
-Voice = Callable[[Chat, int], str | None]

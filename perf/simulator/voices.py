@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 
-from simulator import station
+from simulator import clinic, station
 from simulator.chat import Chat, draw
 
 QUESTIONS = (
@@ -53,7 +53,8 @@ _LONGEST_NAME = 200
 
 def say(chat: Chat, questions: int) -> str:
     """What the model asked for replies; a doctor asks so many questions before its diagnosis."""
-    return _VOICES[role_of(chat)](chat, questions)
+    in_clinic = clinic.reply(chat, questions)
+    return in_clinic if in_clinic is not None else _VOICES[role_of(chat)](chat, questions)
 
 
 def role_of(chat: Chat) -> str:

@@ -86,6 +86,10 @@ def _no_data(settings: Any) -> Mapping[str, str]:
     return {}
 
 
+def _no_notes(settings: Any, models: Mapping[str, str]) -> tuple[str, ...]:
+    return ()
+
+
 def _nothing_to_check(settings: Any, prompts: PromptPack) -> None:
     return None
 
@@ -132,6 +136,8 @@ class Benchmark:
     """Whether these settings show a case's images to a model."""
     data: Callable[[Any], Mapping[str, str]] = _no_data
     """Hashes of files that the settings name and the results depend on, for the manifest."""
+    notes: Callable[[Any, Mapping[str, str]], tuple[str, ...]] = _no_notes
+    """What a reader of the results must know, given the settings and the name of each role's model."""
     check: Callable[[Any, PromptPack], None] = _nothing_to_check
     """See that the prompt pack has what these settings name.
 

@@ -13,7 +13,7 @@ _SECONDS_SILENT, _SECONDS_IN_ALL = 30.0, 120.0
 _CHUNK = 2**16
 
 
-class _OnlyTheWeb(HTTPRedirectHandler):
+class OnlyTheWeb(HTTPRedirectHandler):
     """Follows a redirect to http and https only: another scheme could read this machine's files."""
 
     def redirect_request(
@@ -49,7 +49,7 @@ def _download(url: str) -> bytes:
     request = Request(url, headers={"User-Agent": "openosce", "Accept": "image/*"})
     until = time.monotonic() + _SECONDS_IN_ALL
     data = bytearray()
-    with build_opener(_OnlyTheWeb).open(request, timeout=_SECONDS_SILENT) as answer:
+    with build_opener(OnlyTheWeb).open(request, timeout=_SECONDS_SILENT) as answer:
         while chunk := answer.read1(_CHUNK):
             data += chunk
             if len(data) > MAX_BYTES:

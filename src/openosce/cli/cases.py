@@ -1,4 +1,4 @@
-"""`osce cases`: what is in a case file, what is wrong with it, one case as the roles see it, and its images."""
+"""`osce cases`: what is in a case file, what is wrong with it, one case by roles; fetching sets and images."""
 
 from collections import Counter
 from pathlib import Path
@@ -6,7 +6,8 @@ from typing import Annotated
 from urllib.parse import urlsplit
 
 import typer
-from rich.progress import track
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, track
 from rich.table import Table
 from rich.text import Text
 
@@ -20,17 +21,21 @@ from openosce.cases import (
     measurement_part,
     patient_part,
 )
-from openosce.cases.checks import check_cases, missing_parts
+from openosce.cases.checks import Problem, check_cases, missing_parts
+from openosce.cases.fetched import FETCHED, data_folder
 from openosce.cases.images import cached, default_cache, is_url
-from openosce.cases.readers import read_with_place
+from openosce.cases.readers import read_with_place, unplaced
 from openosce.errors import StudyError
 from openosce.reports import terminal
 from openosce.reports.text import visible
 
-app = typer.Typer(help="List, check and show cases.", no_args_is_help=True)
+app = typer.Typer(help="List, check, show and fetch cases.", no_args_is_help=True)
 
 Source = Annotated[
-    str, typer.Argument(help="A case file of any known format, a folder of them, `starter` or `starter-images`.")
+    str,
+    typer.Argument(
+        help="A case file of any known format, a folder of them, `starter`, `starter-images` or `medqa-cs`."
+    ),
 ]
 Cache = Annotated[Path | None, typer.Option("--cache", help="Where downloaded images lie.", show_default=False)]
 
@@ -59,6 +64,7 @@ def check(
     placed = read_with_place(source)
     cases = [case for _, case in placed]
     problems = check_cases(cases, ImageStore(source, cache))
+    problems += [Problem(case_id, "risky", "not placed", what) for case_id, what in unplaced(source)]
     typer.echo(f"{source}: {len(cases)} cases")
     for problem in problems:
         typer.echo(visible(f"{problem.case_id}: {problem.severity}: {problem.kind}: {problem.message}"))
@@ -115,6 +121,51 @@ def fetch_images(
     typer.echo(f"{len(urls) - len(failures)} downloaded, {len(failures)} failed")
     if failures:
         raise typer.Exit(1)
+
+
+@app.command()
+def fetch(
+    name: Annotated[str, typer.Argument(help="The set: `medqa-cs`.")],
+    to: Annotated[Path | None, typer.Option(help="Folder to fetch into; `--cases` finds the default by name.")] = None,
+    accept_license: Annotated[
+        bool, typer.Option("--accept-license", help="Accept the set's licence without being asked.")
+    ] = False,
+) -> None:
+    """Fetch a set of cases that is not ours from the Hugging Face hub; then `--cases NAME` finds it."""
+    from openosce.cases.fetch import fetch as fetch_set  # brings the client for HTTP
+    from openosce.cases.fetch import is_whole
+
+    if name not in FETCHED:
+        raise StudyError(f"unknown set {name!r}; `osce cases fetch` knows {', '.join(FETCHED)}")
+    folder = to or data_folder() / name
+    if is_whole(name, folder):
+        typer.echo(visible(f"{name}: already in {folder}, unchanged since it was fetched"))
+        return
+    _accept(name, accept_license)
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        bars: dict[str, TaskID] = {}
+
+        def show_bytes(file: str, done: int, total: int | None) -> None:
+            bars[file] = bars[file] if file in bars else progress.add_task(visible(file))
+            progress.update(bars[file], completed=done, total=total)
+
+        record = fetch_set(name, folder, show_bytes)
+    typer.echo(visible(f"{name}: {len(record.files)} files, {sum(f.size for f in record.files.values()):,} bytes"))
+    typer.echo(visible(f"go on with: osce cases check {folder if to else name}"))
+
+
+def _accept(name: str, is_accepted: bool) -> None:
+    """Show a set's licence, and have it accepted."""
+    found = FETCHED[name]
+    typer.echo(f"{name} is not ours: {', '.join(found.repositories)} on the Hugging Face hub")
+    typer.echo(f"licence: {found.licence}, {found.licence_url}\n{found.terms}")
+    try:
+        accepted = is_accepted or typer.confirm("accept the licence and fetch?")
+    except typer.Abort:  # there is nobody to answer
+        accepted = False
+    if not accepted:
+        raise StudyError("the licence was not accepted; nothing is fetched (--accept-license accepts it)")
 
 
 @app.command()

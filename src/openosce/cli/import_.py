@@ -9,15 +9,20 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from openosce.cli.import_experts import craft_md_experts, medqa_cs_experts
+from openosce.cli.import_medqa_cs import medqa_cs
+from openosce.cli.import_ratings import ratings
+from openosce.cli.irregularities import irregularity_sheet
 from openosce.cli.run import INTERRUPTED
 from openosce.reports import terminal
-from openosce.reports.sheets import NOTHING, Sheet
+from openosce.reports.sheets import Sheet
 from openosce.reports.table import sheet_table
 from openosce.runs.imports.craft_md_run import PreparedImport, import_craft_md, prepare_craft_md
 
 app = typer.Typer(help="Make a run of released results.", no_args_is_help=True)
 app.command("craft-md-experts")(craft_md_experts)
+app.command("medqa-cs")(medqa_cs)
 app.command("medqa-cs-experts")(medqa_cs_experts)
+app.command("ratings")(ratings)
 
 
 @app.callback()
@@ -71,20 +76,4 @@ def _import_with_progress(paths: Sequence[Path], cases: str, out: Path) -> tuple
 
 def irregularities(prepared: PreparedImport) -> Sheet:
     """What is irregular in the released results, a row a kind and a column a model."""
-    tallies = {found.doctor: found.tally for found in prepared.results}
-    kinds = dict.fromkeys(kind for tally in tallies.values() for kind in tally.counts)
-    rows = tuple(
-        (
-            kind.value,
-            *(f"{tally.counts[kind]:,}" if tally.counts[kind] else NOTHING for tally in tallies.values()),
-            next(f"{doctor}: {tally.first[kind]}" for doctor, tally in tallies.items() if kind in tally.first),
-        )
-        for kind in kinds
-    )
-    heads = ("what is irregular", *(doctor.replace("/", "/\n") for doctor in tallies), "first in")
-    notes = [
-        f"{doctor}: {tally.n_costs} values stand beside a cost, {tally.cost:.4f} together"
-        for doctor, tally in tallies.items()
-        if tally.n_costs
-    ]
-    return Sheet("Irregularities", heads, rows, tuple(notes) if rows else ("none",), prose=(0, len(heads) - 1))
+    return irregularity_sheet({found.doctor: found.tally for found in prepared.results})

@@ -31,14 +31,14 @@ def medqa_cs_experts(
 
 
 def _say(found: ExpertImport, run: Path) -> None:
-    terminal().print(sheet_table(_sheet(found.ratings)))
+    terminal().print(sheet_table(ratings_sheet(found.ratings)))
     if found.conversations:
         counts = ", ".join(f"{count} {words}" for words, count in sorted(found.conversations.items()))
         typer.echo(f"reviewed conversations: {counts}")
     typer.echo(f"{run}: {len(found.ratings):,} ratings")
 
 
-def _sheet(ratings: tuple[Rating, ...]) -> Sheet:
+def ratings_sheet(ratings: tuple[Rating, ...]) -> Sheet:
     """A row a question: who rated it how often, and why other cells have no value."""
     reasons = sorted({_kind(rating) for rating in ratings if rating.value is None})
     counts = Counter((_question(rating), _kind(rating)) for rating in ratings)

@@ -50,4 +50,4 @@ def _conversations(reader: RunReader, case_id: str, doctor: str | None, trial: i
     trials = reader.trials(case_id, doctor, trial)
     if not trials:
         raise StudyError(f"{reader.folder}: case {case_id!r} is planned, but no such encounter is there yet")
-    return [case_heading(case), *(transcript(found) for found in trials)]
+    return [case_heading(case), *(transcript(found, case.station) for found in trials)]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from openosce.encounters import DOCTOR
 from openosce.grading.record import ACCURACY, Missing
 from openosce.reports.corrected import corrected_accuracies
+from openosce.reports.examiner_agreement import examiner_agreements
 from openosce.reports.experts import expert_sheets
 from openosce.reports.plan import COST, Plan
 from openosce.reports.results import (
@@ -64,6 +65,7 @@ def analyze_run(reader: RunReader, absent: str = Missing.NOT_RUN) -> Analysis:
         unmeasured=tuple(chain.from_iterable(_missing(other) for other in others)),
         corrected=corrected_accuracies(reader),
         experts=tuple(expert_sheets(reader)),
+        examiners=tuple(examiner_agreements(reader)),
     )
 
 

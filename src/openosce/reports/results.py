@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from openosce.grading.record import ACCURACY, TrialKey
+from openosce.reports.examiner_agreement import ExaminerAgreement
 from openosce.reports.plan import Metric, Plan
 from openosce.reports.scores import Grading
 from openosce.runs.folder import CallSums
@@ -230,6 +231,8 @@ class Analysis:
     """Accuracies corrected for a grader that experts have checked; none where they have not."""
     experts: "tuple[Sheet, ...]" = ()
     """How far experts agree with each other, and a grader with them; none where the run has no ratings."""
+    examiners: tuple[ExaminerAgreement, ...] = ()
+    """Every two examiners of the same answers, and experts; none where there is but one."""
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
@@ -269,6 +272,7 @@ class Analysis:
             "cost_per_correct": [row.to_json() for row in self.cost_per_correct],
             "missing": [asdict(row) for row in self.missing],
             "unmeasured": [asdict(row) for row in self.unmeasured],
+            "examiners": [row.to_json() for row in self.examiners],
             "incorrect": [asdict(row) for row in self.incorrect],
             "endings": [asdict(row) for row in self.endings],
             "turns": [asdict(row) for row in self.turns],

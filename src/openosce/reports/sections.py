@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from openosce.reports import conduct, costs, measures, sheets, sweep
 from openosce.reports.corrected import corrected_sheet
+from openosce.reports.examiners import EXAMINERS, examiner_sheets
 from openosce.reports.results import Analysis
 from openosce.reports.sheets import Sheet
 
@@ -78,6 +79,7 @@ def _results(analysis: Analysis) -> list[Section]:
         Section("costs", f"{heading} and cost", _there(prices), _COSTS, ("costs",)),
         Section("policies", "Under other match policies and graders", _there(gradings), _GRADINGS),
         Section("experts", "Experts, and the grader beside them", _there(experts), _EXPERTS),
+        Section("examiners", "Examiners side by side", examiner_sheets(analysis.examiners), EXAMINERS),
         Section("specialties", "By specialty", _there(by_specialty), _GROUPS, ("specialties",)),
         Section("datasets", "By data set", _there(by_dataset), _GROUPS),
         Section("comparisons", "Comparisons", _there(compared), _COMPARISONS),

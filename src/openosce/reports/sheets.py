@@ -17,6 +17,8 @@ NOTHING = "-"
 
 _MOST_COLUMNS = 10
 """In a table with a column an arm, where a sweep has many."""
+_FEW_GRADINGS = 4
+"""So many have a column each."""
 
 
 @dataclass(frozen=True)
@@ -139,8 +141,11 @@ def gradings(analysis: Analysis, doctor: str) -> Sheet | None:
         cells = [found[arm, grading.name] for grading in analysis.gradings]
         rows.append((arm, *(_mean_with_n(row.estimate.mean, row.estimate.n_cases, row.n_planned) for row in cells)))
     heads = ("arm", *(grading.name.replace(" by ", "\nby ") for grading in analysis.gradings))
+    if len(analysis.gradings) > max(len(rows), _FEW_GRADINGS):  # many examiners, few sections: a row a grading
+        names = (grading.name for grading in analysis.gradings)
+        heads, *rows = zip(("graded", *names), *([*row] for row in rows), strict=True)
     notes = (
-        f"the headline is {analysis.gradings[0].name}; every column grades the same answers",
+        f"the headline is {analysis.gradings[0].name}; all grade the same answers",
         f"n is given where cases are left out for want of a score; {NOTHING}: nothing is graded that way",
     )
     return Sheet(f"{doctor} under every match policy", heads, tuple(rows), notes)

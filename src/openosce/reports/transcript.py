@@ -5,8 +5,11 @@ from rich.padding import Padding
 from rich.text import Text
 
 from openosce.cases import Case
+from openosce.cases.record import StationPart
 from openosce.encounters import DOCTOR, PATIENT, Encounter, Message
 from openosce.grading.record import Answer, Score, Trial
+from openosce.reports.station_sheet import criteria, handed_in, is_section
+from openosce.reports.table import sheet_table
 from openosce.reports.text import visible
 
 _COLOURS = {DOCTOR: "cyan", PATIENT: "green"}
@@ -20,12 +23,15 @@ def case_heading(case: Case) -> Text:
     )
 
 
-def transcript(trial: Trial) -> RenderableType:
-    """One trial, whole. Texts are shown as they are, save control characters, which are made visible."""
+def transcript(trial: Trial, station: StationPart | None = None) -> RenderableType:
+    """One trial, whole. Texts are shown as they are, save control characters, which are made visible.
+
+    The sections of a clinical-skills station are shown as an examiner's sheet; `station` is what its case wanted.
+    """
     key = trial.key
     title = _line((key.doctor, "bold"), (f"  {key.condition}, case {key.case_id}, trial {key.trial}", "dim"))
     messages = [_message(message) for message in trial.encounter.transcript]
-    answers = [_answer(answer) for answer in trial.answers]
+    answers = [_sheet(one, station) if is_section(one.arm) else _answer(one) for one in trial.answers]
     return Group(Text(), title, Text(), *messages, _ending(trial.encounter), Text(), *answers)
 
 
@@ -50,6 +56,14 @@ def _answer(answer: Answer) -> RenderableType:
         parts.append(_body(f"missing: {answer.missing_reason}", "yellow"))
     parts += [_body(_score_line(score), "dim") for score in answer.scores]
     return Group(*parts)
+
+
+def _sheet(answer: Answer, station: StationPart | None) -> RenderableType:
+    parts: list[RenderableType] = [_line((answer.arm, "bold")), _body(handed_in(answer, station))]
+    if answer.missing_reason:
+        parts.append(_body(f"missing: {answer.missing_reason}", "yellow"))
+    marks = criteria(answer)
+    return Group(*parts, *([Padding(sheet_table(marks), (1, 0, 0, 4))] if marks else []))
 
 
 def _score_line(score: Score) -> str:

@@ -11,8 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from openosce.cases.record import StationPart
+from openosce.grading.record import Answer, Score
 from openosce.reports.plan import Plan
 from openosce.reports.scores import Grading
+from openosce.reports.station_sheet import handed_in, is_section, stations
 from openosce.reports.text import one_line, shortened
 from openosce.runs.folder import RunReader
 
@@ -100,10 +103,11 @@ def _pack(reader: RunReader, plan: Plan, headline: Grading, sample: Sequence[_En
     names = _Names()
     for start in range(0, len(sample), _IN_A_PACK):
         entries = sample[start : start + _IN_A_PACK]
+        wanted = stations(reader, (entry.case_id for entry in entries)) if any(map(is_section, plan.arms)) else {}
         texts = []
         for entry, messages, answers in _read(reader, entries):
             rows.append(_row(entry, _verdicts(answers, entry.condition, plan, headline), names))
-            texts.append(_texts(entry, messages, answers))
+            texts.append(_texts(entry, messages, answers, wanted.get(entry.case_id)))
         packs.append(_squeeze(texts))
     arms = [one_line(arm) for arm in plan.arms]
     judged = {"policy": one_line(headline.policy), "graders": [one_line(name) for name in sorted(headline.graders)]}
@@ -182,16 +186,30 @@ def _row(entry: _Entry, verdicts: list[float | None], names: _Names) -> list[Any
     ]
 
 
-def _texts(entry: _Entry, messages: list[tuple[Any, ...]], answers: _Answers) -> dict[str, Any]:
+def _texts(
+    entry: _Entry, messages: list[tuple[Any, ...]], answers: _Answers, station: StationPart | None
+) -> dict[str, Any]:
     """What is read of one conversation."""
     room = _Room()
     said = [[_name(speaker), _name(listener or ""), room.take(text)] for speaker, listener, text in messages]
     given = [
-        [_name(arm), text and room.take(text), _remark(reason), [_score(score) for score in scores]]
+        [
+            _name(arm),
+            text and room.take(_readable(arm, text, scores, station)),
+            _remark(reason),
+            [_score(score) for score in scores],
+        ]
         for arm, (text, reason, scores) in answers.items()
     ]
     diagnosis = _remark(entry.diagnosis)
     return {"diagnosis": diagnosis, "error": _remark(entry.error), "messages": said, "answers": given}
+
+
+def _readable(arm: str, text: str, scores: list[tuple[Any, ...]], station: StationPart | None) -> str:
+    """An answer's text; that of a station's section as an examiner's sheet."""
+    if not is_section(arm):
+        return text
+    return handed_in(Answer(arm, str(text), None, tuple(Score(*score) for score in scores)), station)
 
 
 class _Room:

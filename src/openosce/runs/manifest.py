@@ -125,6 +125,14 @@ def _notes(study: Study, cases: Sequence[Case]) -> Iterator[str]:
             )
     if any(spec.name.startswith("builtin/interviewer") for spec in study.doctors):
         yield "builtin/interviewer is a rule-based baseline; its scores measure nothing but the plumbing"
+    yield from dict.fromkeys(
+        note
+        for condition in study.conditions
+        for doctor in condition.doctors
+        for note in study.benchmark.notes(
+            condition.settings, {"doctor": doctor, **{role: spec.name for role, spec in condition.roles.items()}}
+        )
+    )
 
 
 def versions() -> dict[str, str]:

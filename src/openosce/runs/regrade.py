@@ -6,27 +6,24 @@ is written anew, without them; the same command then grades it.
 """
 
 import asyncio
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from openosce.benchmarks import find_benchmark
 from openosce.cases import GraderPart, grader_part
-from openosce.errors import InputError, RunFolderError, RunStopped
+from openosce.errors import RunFolderError, StudyError
 from openosce.grading import ACCURACY, Answer, LexiconGrader, ModelGrader, TrialKey, find_policy, score_answer
 from openosce.grading.grader import OPTIONS, Grader
 from openosce.grading.policies import MatchPolicy
-from openosce.models import Closable, Model, ModelSpec, PacedModel, PromptPack, load_prices, load_prompts
+from openosce.models import Model, ModelSpec, PacedModel, PromptPack, load_prices, load_prompts
 from openosce.models.providers import require_key
 from openosce.runs.cast import Lanes, build_role_model
-from openosce.runs.folder import MANIFEST, AddedScores, Judge, RunReader, RunWriter, write_whole
+from openosce.runs.folder import MANIFEST, AddedScores, Judge, RunReader, RunWriter
 from openosce.runs.journal import Journal, JournaledModel
+from openosce.runs.stored import Marker, OnMarked, marker_noted, note_in_manifest, refuse_a_mixture, work_off
 from openosce.runs.study import Limits, to_study
-
-OnGraded = Callable[[AddedScores], None]
 
 
 @dataclass(frozen=True)
@@ -76,9 +73,9 @@ class PreparedGrading:
         return tuple(arm for arm in self.own.arms if not (by_rule and is_mcq(arm)))
 
     @property
-    def prompts_hash(self) -> str | None:
-        """The hash of the prompts; None for a rule, which reads none."""
-        return None if self.model is None else self.prompts.hash
+    def marker(self) -> Marker:
+        """Who grades, as the manifest notes it."""
+        return Marker(self.spec, str(self.policy), None if self.model is None else self.prompts.hash)
 
 
 def prepare_grading(
@@ -135,6 +132,8 @@ def _role(own: Headline, grader: str | None, base_url: str | None, settings: Map
 def _headline(reader: RunReader) -> Headline:
     try:
         study, plan = reader.manifest["study"], reader.manifest["plan"]
+        if "grader" not in study["roles"] and "examiner" in study["roles"]:
+            raise StudyError(f"{reader.folder}: {study['benchmark']} has no grader; use --examiner or --metric")
         grader = study["roles"]["grader"]
         return Headline(
             judge=Judge(str(reader.manifest["policy"]), (str(grader["model"]), OPTIONS)),
@@ -155,7 +154,7 @@ def _headline(reader: RunReader) -> Headline:
         ) from None
 
 
-def regrade(prepared: PreparedGrading, on_start: Callable[[int], None], on_graded: OnGraded) -> None:
+def regrade(prepared: PreparedGrading, on_start: Callable[[int], None], on_graded: OnMarked) -> None:
     """Grade every planned answer that this grader has not graded under this policy.
 
     An answer that is missing gets a missing score. A score that is missing because the endpoint failed is tried anew.
@@ -179,7 +178,9 @@ def regrade(prepared: PreparedGrading, on_start: Callable[[int], None], on_grade
         on_start(n_to_grade)
         if n_to_grade == 0:
             return
-        stopped = asyncio.run(_Grading(prepared, reader, writer, on_graded).work_off(_to_grade(reader, prepared)))
+        grading = _Grading(prepared, reader, writer, on_graded)
+        answers, in_flight = _to_grade(reader, prepared), prepared.limits.in_flight
+        stopped = asyncio.run(work_off(answers, grading.grade, in_flight, prepared.model))
     if stopped is not None:
         raise stopped
 
@@ -191,7 +192,7 @@ def _to_grade(reader: RunReader, prepared: PreparedGrading) -> Iterator[tuple[Tr
 class _Grading:
     """One start of a grading."""
 
-    def __init__(self, prepared: PreparedGrading, reader: RunReader, writer: RunWriter, on_graded: OnGraded) -> None:
+    def __init__(self, prepared: PreparedGrading, reader: RunReader, writer: RunWriter, on_graded: OnMarked) -> None:
         self._prepared = prepared
         self._reader, self._writer = reader, writer
         self._on_graded = on_graded
@@ -200,34 +201,9 @@ class _Grading:
         self._is_mcq = find_benchmark(prepared.own.benchmark).is_mcq
         self._is_noted = False
 
-    async def work_off(self, answers: Iterator[tuple[TrialKey, Answer]]) -> RunStopped | InputError | None:
-        """Grade with as many workers as calls may be open.
-
-        Returns:
-            Why it stopped before its end; calls that were open then have been answered and written down.
-        """
-        stopped: list[RunStopped | InputError] = []
-
-        async def work() -> None:
-            try:
-                for key, answer in answers:
-                    await self._grade(key, answer)
-                    if stopped:
-                        return
-                    await asyncio.sleep(0)  # rules never wait: without this, Ctrl-C would not be heard
-            except (RunStopped, InputError) as reason:
-                stopped.append(reason)
-
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(self._prepared.limits.in_flight):
-                    group.create_task(work())
-        finally:
-            if isinstance(self._prepared.model, Closable):
-                await self._prepared.model.close()
-        return stopped[0] if stopped else None
-
-    async def _grade(self, key: TrialKey, answer: Answer) -> None:
+    async def grade(self, item: tuple[TrialKey, Answer]) -> None:
+        """Grade one answer, and write its scores."""
+        key, answer = item
         if key.case_id not in self._parts:
             self._parts[key.case_id] = grader_part(self._reader.case(key.case_id))
         prepared = self._prepared
@@ -239,8 +215,8 @@ class _Grading:
             grader=self._grader,
             repeats=prepared.own.repeats,
         )
-        if not self._is_noted:
-            _note_in_manifest(prepared)
+        if not self._is_noted and not prepared.is_own:  # the run's own stands there already
+            note_in_manifest(prepared.folder, prepared.marker)
             self._is_noted = True
         added = AddedScores(key, answer.arm, graded.scores)
         self._writer.write(added)
@@ -256,44 +232,6 @@ def _grader(prepared: PreparedGrading, journal: Journal) -> Grader:
 
 
 def _refuse_a_mixture(reader: RunReader, prepared: PreparedGrading) -> None:
-    """A score tells its grader's name and policy alone: what else decides a verdict must be the same in all of them."""
-    own = prepared.own
-    earlier = [{**own.grader, "policy": own.judge.policy, "prompts_hash": own.prompts_hash}, *_notes(reader.manifest)]
-    for note in earlier:
-        if prepared.model is None or note["grader"] != prepared.spec.name:
-            continue
-        where = f"{prepared.folder}: {prepared.spec.name} has graded here"
-        before = ModelSpec(note["grader"], note.get("base_url"), note.get("settings", {}))
-        if before.fingerprint != prepared.spec.fingerprint:
-            raise RunFolderError(
-                f"{where} as {before.fingerprint}, this is {prepared.spec.fingerprint}; give the same --base-url and "
-                "settings"
-            )
-        if note.get("policy") == str(prepared.policy) and note.get("prompts_hash") != prepared.prompts_hash:
-            raise RunFolderError(
-                f"{where} under {prepared.policy} with prompts {note.get('prompts_hash')}, these are "
-                f"{prepared.prompts_hash}; give the same --prompts as then"
-            )
-
-
-def _notes(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The later gradings that the manifest notes."""
-    return [note for note in manifest.get("regraded", ()) if isinstance(note, dict) and "grader" in note]
-
-
-def _note_in_manifest(prepared: PreparedGrading) -> None:
-    """Note the grading before its first score is written; the run's own stands there already."""
-    with RunReader(prepared.folder) as reader:
-        manifest = reader.manifest
-    place = (prepared.spec.name, str(prepared.policy))
-    if prepared.is_own or place in [(note["grader"], note.get("policy")) for note in _notes(manifest)]:
-        return
-    spec = prepared.spec
-    note = {
-        **{"grader": spec.name, "base_url": spec.base_url, "settings": dict(spec.settings)},
-        "policy": str(prepared.policy),
-        "prompts_hash": prepared.prompts_hash,
-        "when": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
-    manifest["regraded"] = [*_notes(manifest), note]
-    write_whole(prepared.folder / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+    if prepared.model is not None:
+        own = marker_noted(prepared.own.grader, prepared.own.judge.policy, prepared.own.prompts_hash)
+        refuse_a_mixture(prepared.folder, prepared.marker, own, reader.manifest)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from openosce.benchmarks.agentclinic.biases import bias_text
+from openosce.benchmarks.agentclinic.humans import human_doctor, human_patient
 from openosce.benchmarks.agentclinic.settings import AgentClinicSettings
 from openosce.benchmarks.benchmark import Place, RoleKind
 from openosce.cases import image_part, measurement_part, patient_part
@@ -40,9 +41,13 @@ def _measurement(name: str, model: Model, place: Place[Any]) -> ModelMeasurement
 
 
 ROLES = {
-    DOCTOR: RoleKind("builtin/interviewer", {"builtin/interviewer": _interviewer}, _doctor, sees_images=True),
+    DOCTOR: RoleKind(
+        "builtin/interviewer", {"builtin/interviewer": _interviewer, "human": human_doctor}, _doctor, sees_images=True
+    ),
     PATIENT: RoleKind(
-        "builtin/record", {"builtin/record": lambda place: RecordPatient(patient_part(place.case))}, _patient
+        "builtin/record",
+        {"builtin/record": lambda place: RecordPatient(patient_part(place.case)), "human": human_patient},
+        _patient,
     ),
     MEASUREMENT: RoleKind(
         "builtin/record",

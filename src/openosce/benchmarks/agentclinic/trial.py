@@ -16,7 +16,6 @@ from openosce.grading.grader import NO_DIAGNOSIS
 from openosce.grading.options import named_options
 from openosce.roles import Question
 from openosce.roles.clinic_tokens import read_diagnosis
-from openosce.roles.image_reader import IMAGES
 from openosce.roles.measurement import MEASUREMENT, check_readings
 
 _OTHERS = tuple(find_policy(name) for name in ("paper", "strict"))
@@ -32,13 +31,17 @@ HIDDEN_OPTION = "hidden_option"
 
 
 async def run_trial(
-    case: Case, cast: Cast, settings: AgentClinicSettings, arms: tuple[str, ...]
+    case: Case,
+    cast: Cast,
+    settings: AgentClinicSettings,
+    arms: tuple[str, ...],
+    station: type[AgentClinicStation] = AgentClinicStation,
 ) -> tuple[Encounter, tuple[Answer, ...]]:
-    """Hold the encounter if an arm needs it, and answer the arms."""
+    """Hold the encounter if an arm needs it, and answer the arms. `station`: other rules, for more roles than ours."""
     encounter = Encounter((), EndReason.NOT_HELD)
     answers = []
     if DIALOGUE in arms:
-        encounter, answer = await _examine(case, cast, settings)
+        encounter, answer = await _examine(case, cast, settings, station)
         answers.append(answer)
     if VIGNETTE_MCQ in arms:
         written = await _answer_vignette(case, cast)
@@ -46,16 +49,18 @@ async def run_trial(
     return encounter, tuple(answers)
 
 
-async def _examine(case: Case, cast: Cast, settings: AgentClinicSettings) -> tuple[Encounter, Answer]:
+async def _examine(
+    case: Case, cast: Cast, settings: AgentClinicSettings, station: type[AgentClinicStation]
+) -> tuple[Encounter, Answer]:
     """The encounter, and its diagnosis with every score of the trial."""
     if settings.images != "none" and not case.images:
         # Never silently held as text: such a trial is missing.
         lacking = Answer(DIALOGUE, None, Missing.CASE_LACKS_PART.because("images"))
         return Encounter((), EndReason.NOT_HELD), await _with_scores(lacking, (), case, cast, settings)
     paths = tuple(image.path for image in case.images) if settings.images != "none" else ()
-    station = AgentClinicStation(case.objective or OBJECTIVE, settings.turns, settings.images, paths)
-    speaking = (DOCTOR, PATIENT, MEASUREMENT, *([IMAGES] if settings.images == "on_request" else []))
-    encounter = await run_encounter(station, {role: cast.roles[role] for role in speaking})
+    rules = station(case.objective or OBJECTIVE, settings.turns, settings.images, paths)
+    speaking = {role: who for role, who in cast.roles.items() if role != "grader"}
+    encounter = await run_encounter(rules, speaking)
     return encounter, await _with_scores(_diagnosis(encounter), encounter.transcript, case, cast, settings)
 
 

@@ -7,10 +7,14 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from openosce.cases.fetched import FETCHED, RECORD, fetched_folder, is_fetched
 from openosce.cases.readers.agentclinic import is_agentclinic, read_agentclinic
 from openosce.cases.readers.agentclinic_nejm import is_nejm, read_nejm
 from openosce.cases.readers.craft_md import is_craft_md, read_craft_md
 from openosce.cases.readers.mediq import is_mediq, read_mediq
+from openosce.cases.readers.medqa_cs import read_medqa_cs
+from openosce.cases.readers.medqa_cs import unplaced as unplaced_of_medqa_cs
+from openosce.cases.readers.medqa_cs_items import Files, is_medqa_cs
 from openosce.cases.readers.native import read_json, read_jsonl, read_yaml
 from openosce.cases.record import Case
 from openosce.errors import CaseFileError
@@ -32,7 +36,7 @@ _FORMATS: tuple[
 
 
 def read_cases(source: str | Path) -> list[Case]:
-    """Read every case of a file, a folder of case files, or one of our own sets (`starter`, `starter-images`).
+    """Read every case of a file, a folder of case files, or a set: one of our own (`starter`), or fetched (`medqa-cs`).
 
     Raises:
         CaseFileError: Nothing is there, it is empty, or some of it cannot be read; says which file and line.
@@ -42,17 +46,34 @@ def read_cases(source: str | Path) -> list[Case]:
 
 def read_with_place(source: str | Path) -> list[tuple[str, Case]]:
     """Like `read_cases`, with the file each case came from."""
+    files = case_files(source)
+    upstream = [(path, text) for path, text in files if is_medqa_cs(text)]
+    placed = [(str(path), case) for path, text in files if not is_medqa_cs(text) for case in _read_file(path, text)]
+    # What MedQA-CS tells of a case stands in two files.
+    return placed + [(str(upstream[0][0]), case) for case in (read_medqa_cs(upstream) if upstream else ())]
+
+
+def unplaced(source: str | Path) -> list[tuple[str, str]]:
+    """What of somebody else's files found no place in a case: the case's id, and what it is."""
+    return unplaced_of_medqa_cs([(path, text) for path, text in case_files(source) if is_medqa_cs(text)])
+
+
+def case_files(source: str | Path) -> Files:
+    """The case files of a set or a path, with their texts.
+
+    Raises:
+        CaseFileError: Nothing is there, or some of it is empty or no text; says which file and line.
+    """
     own = _own_folder(source)
-    if own:
-        return _read_folder(own)
-    path = Path(source)
+    path = own or Path(source)
     try:
         is_folder, is_there = path.is_dir(), path.exists()
     except (OSError, ValueError):  # a name too long, or one that holds a null byte
         is_folder, is_there = False, False
     if not is_there:
-        raise CaseFileError(path, None, f"no such case file; give a path or the name of a set ({', '.join(SETS)})")
-    return _read_folder(path) if is_folder else [(str(path), case) for case in _read_file(path)]
+        sets = ", ".join((*SETS, *FETCHED))
+        raise CaseFileError(path, None, f"no such case file; give a path or the name of a set ({sets})")
+    return [(file, _text_of(file)) for file in (_in_folder(path) if is_folder else [path])]
 
 
 def folder_of(source: str | Path) -> Path:
@@ -62,18 +83,22 @@ def folder_of(source: str | Path) -> Path:
 
 
 def _own_folder(source: str | Path) -> Path | None:
-    name = str(source).replace("-", "_")
+    name = str(source)
+    if is_fetched(name):
+        return fetched_folder(name)
+    name = name.replace("-", "_")
     return Path(str(resources.files("openosce.cases") / name)) if name in SETS else None
 
 
-def _read_folder(folder: Path) -> list[tuple[str, Case]]:
-    files = sorted([*folder.glob("*.yaml"), *folder.glob("*.yml"), *folder.glob("*.json"), *folder.glob("*.jsonl")])
+def _in_folder(folder: Path) -> list[Path]:
+    endings = ("*.yaml", "*.yml", "*.json", "*.jsonl")
+    files = sorted(file for ending in endings for file in folder.glob(ending) if file.name != RECORD)
     if not files:
         raise CaseFileError(folder, None, "holds no case file (*.yaml, *.json, *.jsonl)")
-    return [(str(file), case) for file in files for case in _read_file(file)]
+    return files
 
 
-def _read_file(path: Path) -> list[Case]:
+def _text_of(path: Path) -> str:
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as failure:
@@ -83,6 +108,10 @@ def _read_file(path: Path) -> list[Case]:
         raise CaseFileError(path, None, f"cannot be read: {failure.strerror}") from None
     if not text.strip():
         raise CaseFileError(path, None, "the file is empty")
+    return text
+
+
+def _read_file(path: Path, text: str) -> list[Case]:
     cases = list(_read_text(text, path))
     if not cases:
         raise CaseFileError(path, None, "the file holds no case, only a header")

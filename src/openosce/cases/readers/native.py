@@ -106,7 +106,7 @@ def _line(node: yaml.Node | None, location: Location) -> int | None:
 def read_json(text: str, path: Path) -> Case:
     """Read one case from a JSON object over several lines."""
     try:
-        data = _parse(text)
+        data = parse_json(text)
     except json.JSONDecodeError as failure:
         raise CaseFileError(path, failure.lineno, f"not a JSON object: {failure.msg}") from None
     except (ValueError, RecursionError) as failure:
@@ -137,7 +137,7 @@ def json_lines(text: str, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if not line.strip():
             continue
         try:
-            data = _parse(line)
+            data = parse_json(line)
         except json.JSONDecodeError as failure:
             raise CaseFileError(path, number, f"not a JSON object: {failure.msg} at column {failure.colno}") from None
         except (ValueError, RecursionError) as failure:
@@ -147,7 +147,13 @@ def json_lines(text: str, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, data
 
 
-def _parse(text: str) -> Any:
+def parse_json(text: str) -> Any:
+    """Parse strict JSON: no key twice, neither NaN nor Infinity.
+
+    Raises:
+        ValueError: It is none; `json.JSONDecodeError` where it is no JSON at all.
+        RecursionError: It is nested too deep.
+    """
     return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_repeated_keys)
 
 

@@ -26,7 +26,7 @@ MODELS = {
 NOTES = (
     "every p is seeded and rounded as in the article; adjusted p: Benjamini-Hochberg over a whole table, the raw p of "
     "models or rows that the run does not hold taken from print",
-    "left out: six bounds of Supplementary Table 6 that cannot be read, and Tables 19-21 and 23, of models that are not "
+    "left out: six bounds of Supplementary Table 6 that cannot be read; Tables 19-21 and 23, of models that are not "
     "imported",
 )
 

@@ -163,7 +163,9 @@ class RunReader:
         """How many answers a model graded, and how many distinct first questions that took."""
         sql = """SELECT COUNT(*) FROM scores WHERE value IS NOT NULL AND metric = 'accuracy'
                  AND grader IN (SELECT DISTINCT json_extract(address, '$[0]') FROM calls WHERE role = 'grader')"""
-        asked = "SELECT COUNT(*) FROM calls WHERE role = 'grader' AND error IS NULL AND address LIKE '%grade/extract/%'"
+        asked = """SELECT COUNT(DISTINCT json_extract(address, '$[0]') || json_extract(address, '$[4]')) FROM calls
+                   WHERE role = 'grader' AND error IS NULL
+                   AND (address LIKE '%grade/extract/%' OR address LIKE '%grade/moderate/%')"""
         return self.rows(sql)[0][0], self.rows(asked)[0][0]
 
     def failed(self) -> list[tuple[TrialKey, str, str | None]]:
@@ -186,13 +188,14 @@ class RunReader:
         regraded = self._regraded()
         for encounter_id, answer_reason, score_reason, *judged in self.rows(sql):
             # What a later grading could not decide is no gap of the trial.
-            reasons = (answer_reason, None if tuple(judged) in regraded else score_reason)
+            later = tuple(judged) in regraded or (judged[0], None) in regraded
+            reasons = (answer_reason, None if later else score_reason)
             if any(may_be_closed(reason) for reason in reasons):
                 gaps.add(encounter_id)
         return {key for encounter_id, key in keys.items() if encounter_id not in gaps}
 
     def _regraded(self) -> set[tuple[Any, Any]]:
-        """Grader and policy of every later grading that the manifest notes."""
+        """Grader and policy of every later grading that the manifest notes; None for one under every policy."""
         noted = [entry for entry in self.manifest.get("regraded", ()) if isinstance(entry, dict)]
         return {(entry.get("grader"), entry.get("policy")) for entry in noted}
 

@@ -43,6 +43,18 @@ class Irregular(StrEnum):
     OTHER_FILE = "file is no results file; not read"
     LEFT_OUT = "answer is marked invalid"
     OTHER_COLUMN = "column is not known; not read"
+    NO_OUTPUT = "student's output is missing"
+    NO_JSON = "the authors' program found no JSON in the reply"
+    OTHER_OUTPUT = "student's output is another in the two files; the one that was marked counts"
+    OTHER_SHAPE = "output has not the asked shape"
+    OTHER_ROUND = "turn has no round in the case; not read"
+    VERDICT_MISSING = "verdict is missing, though the examiner gave others"
+    VERDICT_AS_TEXT = "verdict is text, not JSON"
+    NUMBER_AS_TEXT = "verdict's number is written as text"
+    NO_EXPLANATION = "verdict lacks an explanation"
+    OTHER_TOTAL = "verdict's own total is not the sum of its parts; not read"
+    UNREADABLE_VERDICT = "verdict cannot be read, or is out of the rubric's range"
+    UNUSED_VERDICT = "verdict is on an output that is missing or has not the asked shape; not read"
 
 
 @dataclass

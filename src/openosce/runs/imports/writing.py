@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from openosce.benchmarks import Measure
 from openosce.cases import Case
 from openosce.runs.folder import RunReader, RunWriter
 from openosce.runs.manifest import cases_hash, claim_folder, refuse_foreign_folder, versions
@@ -38,6 +39,8 @@ class ImportedStudy:
     """`name@version`."""
     notes: Sequence[str]
     conditions: Sequence[str] = ("text",)
+    metrics: Sequence[Measure] = ()
+    """What is measured, the headline first; none named: accuracy."""
 
 
 def imported_manifest(study: ImportedStudy) -> dict[str, Any]:
@@ -66,6 +69,7 @@ def imported_manifest(study: ImportedStudy) -> dict[str, Any]:
             "prompts_hash": None,
             "rules_hash": None,
             "images_hash": None,
+            "data": {},
         },
         "plan": {
             "doctors": list(study.doctors),
@@ -73,6 +77,7 @@ def imported_manifest(study: ImportedStudy) -> dict[str, Any]:
             "arms": list(study.arms),
             "trials": study.trials,
             "development": [],
+            **({"metrics": [asdict(measure) for measure in study.metrics]} if study.metrics else {}),
         },
         "policy": study.policy,
         "prices_hash": None,
