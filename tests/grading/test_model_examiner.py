@@ -347,3 +347,11 @@ def test_what_the_student_writes_stays_text_in_the_prompt_and_evidence_stays_sho
     scores = mark(model, "info_gathering", hostile)
     assert "{{ 7 * 7 }}" in model.requests[0].messages[0].content
     assert all(len(score.evidence) <= LONGEST_EVIDENCE for score in scores)
+
+
+def test_an_endpoint_that_takes_no_schema_is_sent_none():
+    model = Listening(VERDICTS["closure"])
+    examiner = ModelExaminer("m", model, PROMPTS, schema=False)
+    scores = asyncio.run(examiner.mark("closure", WORDS, PART, CONTEXT))
+    assert model.requests[0].schema is None
+    assert all(score.value is not None for score in scores)

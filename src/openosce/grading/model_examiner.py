@@ -50,8 +50,12 @@ class ModelExaminer:
 
     is_rule = False
 
-    def __init__(self, name: str, model: Model, prompts: PromptPack, rules: MarkingRules | None = None) -> None:
+    def __init__(
+        self, name: str, model: Model, prompts: PromptPack, rules: MarkingRules | None = None, schema: bool = True
+    ) -> None:
+        """`schema`: whether the endpoint is sent the JSON schema of a verdict, besides the prompt's own words."""
         self.name = name
+        self._has_schema = schema
         self._model = model
         self._prompts = prompts
         self._rules = rules or MarkingRules()
@@ -140,7 +144,7 @@ class ModelExaminer:
         """Ask until the verdict can be read and its marks are in range, within the limit of tries."""
         # Marks stand outside case and trial: the step names the question itself.
         step = f"examine/{section}/{hashlib.sha256(prompt.encode('utf-8', 'replace')).hexdigest()[:16]}"
-        messages, schema = (ChatMessage("user", prompt),), schema_of(shape)
+        messages, schema = (ChatMessage("user", prompt),), schema_of(shape) if self._has_schema else None
         problem = ""
         for number in range(repeat * TRIES, (repeat + 1) * TRIES):
             reply = await self._model.complete(Request(messages, step, number, schema))

@@ -15,7 +15,9 @@ STUDENT = RoleKind(
 EXAMINER = RoleKind(
     "builtin/examiner",
     {"builtin/examiner": lambda place: RecordExaminer(place.settings.rules, concepts)},
-    lambda name, model, place: ModelExaminer(name, model, place.prompts, place.settings.rules),
+    lambda name, model, place: ModelExaminer(
+        name, model, place.prompts, place.settings.rules, place.settings.examiner_schema
+    ),
     outside_trials=True,
 )
 ROLES = {"doctor": STUDENT, "examiner": EXAMINER}

@@ -26,6 +26,9 @@ class MedQACSSettings(Settings):
     """Whether the student's endpoint is sent the JSON schema of each reply, besides the prompt's own words. Not every
     endpoint takes one, and one that holds the model to it leaves nothing of instruction following to measure."""
 
+    examiner_schema: bool = True
+    """The same for the examiner, which the schema keeps readable; false where its endpoint takes none."""
+
     @field_validator("sections")
     @classmethod
     def _known_sections(cls, sections: tuple[str, ...]) -> tuple[str, ...]:

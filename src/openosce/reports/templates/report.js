@@ -34,9 +34,11 @@
     return { doctor, condition, specialty, ending, caseId, trial, verdicts };
   };
 
-  const verdictOf = (value) => (value === null ? "missing" : value === 1 ? "right" : value === 0 ? "wrong" : "partly");
+  // A score that is no share of right answers has no right and wrong: a section's 0 to 100, for instance.
+  const ofShare = (value) => (value === 1 ? "right" : value === 0 ? "wrong" : "partly");
+  const verdictOf = (value) => (value === null ? "missing" : index.is_share ? ofShare(value) : "scored");
 
-  const VERDICTS = ["right", "wrong", "partly", "missing"];
+  const verdictNames = () => (index.is_share ? ["right", "wrong", "partly", "missing"] : ["scored", "missing"]);
 
   function fill(id, all, names) {
     const select = byId(id);
@@ -61,7 +63,7 @@
     const verdict = chosen("filter-verdict");
     const looked = arm === null ? verdicts : [verdicts[arm]];
     return is("filter-doctor", doctor) && is("filter-specialty", specialty) && is("filter-ending", ending) &&
-      (verdict === null || looked.some((value) => verdictOf(value) === VERDICTS[verdict]));
+      (verdict === null || looked.some((value) => verdictOf(value) === verdictNames()[verdict]));
   }
 
   // What a search looks through: one lower-case text a conversation, made once.
@@ -104,7 +106,7 @@
   function entry(n) {
     const { doctor, caseId, trial, ending, verdicts } = row(n);
     const count = (name) => verdicts.filter((value) => verdictOf(value) === name).length;
-    const marks = VERDICTS.filter(count).map((name) => `${count(name)} ${name}`).join(", ");
+    const marks = verdictNames().filter(count).map((name) => `${count(name)} ${name}`).join(", ");
     const button = make("button", "", caseId);
     button.type = "button";
     button.dataset.n = n;
@@ -155,7 +157,7 @@
     const head = make("h4", "", `${arm} `);
     if (value !== undefined) {
       const verdict = verdictOf(value);
-      head.append(make("span", verdict, verdict === "partly" ? `partly right (${value})` : verdict));
+      head.append(make("span", verdict, verdict === "partly" ? `partly right (${value})` : verdict === "scored" ? String(value) : verdict));
     }
     const body = [];
     if (text) body.push(make("p", "text", text));
@@ -195,7 +197,7 @@
       index = await unpack(byId("pack-index"));
       fill("filter-doctor", "all", index.doctors);
       fill("filter-arm", "any", index.arms);
-      fill("filter-verdict", "any", VERDICTS);
+      fill("filter-verdict", "any", verdictNames());
       fill("filter-specialty", "all", index.specialties);
       fill("filter-ending", "all", index.endings);
       let waiting = 0;
