@@ -2,18 +2,25 @@
 
 import json
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from simulator import Simulator
 
+from openosce.benchmarks import BENCHMARKS
 from openosce.benchmarks.agentclinic.biases import known_biases
+from openosce.cli import main
 from openosce.encounters import Message
 from openosce.models import load_prompts
 from openosce.runs.folder import RunReader
@@ -24,13 +31,24 @@ ROLES = ROOT / "examples" / "roles"
 KEY = re.compile(r'(?:# )?(?P<key>[a-z_]+|"[\w.]+") = ')
 
 
-def python(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=cwd, check=False)
+def python(script: Path, *arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """`python SCRIPT ...` within this process, which has imported everything already."""
+    return _within(lambda: runpy.run_path(str(script), run_name="__main__"), script, *arguments, cwd=cwd)
 
 
 def osce(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return python("-c", "from openosce.cli import main; main()", *arguments, cwd=cwd)
+    return _within(main, "osce", *arguments, cwd=cwd)
+
+
+def _within(start: Callable[[], object], *command: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    words, out, err, code = [str(part) for part in command], StringIO(), StringIO(), 0
+    known = patch.dict(BENCHMARKS)  # a script registers a benchmark of its own
+    with known, patch.object(sys, "argv", words), chdir(cwd), redirect_stdout(out), redirect_stderr(err):
+        try:
+            start()
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
 
 
 def commands(study: Path) -> list[list[str]]:

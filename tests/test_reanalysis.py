@@ -2,19 +2,18 @@
 
 import csv
 import json
-import os
 import re
+import shutil
 import sqlite3
-import subprocess
-import sys
-from contextlib import closing
-from functools import cache
+from contextlib import chdir, closing
 from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from typer.testing import CliRunner
 
+from openosce.cli import app
 from openosce.runs.folder import RunReader
 from openosce.statistics import benjamini_hochberg, holm
 
@@ -35,26 +34,25 @@ ANALYSES = {
 
 
 def osce(folder, *words):
-    run = [sys.executable, "-c", "from openosce.cli import main; main()", *words]
-    wide = {**os.environ, "COLUMNS": "200"}
-    done = subprocess.run(run, cwd=folder, env=wide, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, f"{words}: {done.stderr}"
+    with chdir(folder):
+        done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, f"{words}: {done.output}"
     return done.stdout
 
 
-@cache
-def _computed(shared, folder):
+@pytest.fixture(scope="module")
+def computed(shared, released_table, tmp_path_factory):
     """The released data as runs, and the JSON of every analysis of the page; the table stands for the raw files."""
-    craft, found = shared / "data" / "craft-md", SimpleNamespace(folder=folder)
-    table, cases = craft / "correctness_gpt4_gpt35_mistral-v2.csv.gz", ("--cases", str(craft / "cases.csv"))
-    osce(folder, "import", "craft-md", str(table), *cases, "--out", "runs/craft-md")
+    pytest.importorskip("openpyxl")
+    craft, found = shared / "data" / "craft-md", SimpleNamespace(folder=tmp_path_factory.mktemp("reanalysis"))
+    folder, cases = found.folder, ("--cases", str(craft / "cases.csv"))
+    shutil.copytree(released_table, folder / "runs" / "craft-md")
     osce(folder, "import", "craft-md", str(craft / "results_sample"), *cases, "--out", "runs/craft-md-sample")
     osce(folder, "import", "craft-md-experts", str(craft / "expert_annotations"), "--out", "runs/craft-md")
     for name, words in ANALYSES.items():
         setattr(found, name, json.loads(osce(folder, *words.split(), "--json")))
     found.corrected = found.ours["corrected"]
-    (line,) = [line for line in osce(folder, *ANALYSES["ours"].split()).splitlines() if " dermatologist " in line]
-    found.grader = re.split(r"\s{2,}", line.strip())
+    (found.grader,) = found.ours["experts"]["grader"]
     found.n_padded = sum(row["answer"] != row["answer"].strip() for row in _rows(craft / "cases.csv"))
     return found
 
@@ -62,11 +60,6 @@ def _computed(shared, folder):
 def _rows(path):
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
-
-
-@pytest.fixture
-def computed(shared, tmp_path_factory):
-    return _computed(shared, tmp_path_factory.getbasetemp())
 
 
 def markdown(heads, rows):
@@ -215,18 +208,27 @@ def of_experts(found):
     check, grader = cells(found.craft, "Results, Medical expert evaluations"), found.grader
     terms = check["conversations in which the patient used medical terms, %"]["recomputed"]
     agree = check["grader and dermatologist agree, %"]["recomputed"]
-    specificity = grader[8].partition(" ")[0]
+    low, high = (100 * grader["count_agreement"][side] for side in ("ci_low", "ci_high"))
+    rates = {name: rate(grader[name]) for name in ("sensitivity", "specificity", "spearman")}
+    specificity = rates["specificity"].partition(" ")[0]
     p_values = cells(found.craft, "Supplementary Table 18").values()
     cut = {cell["printed"]: cell["recomputed"] for cell in p_values if cell["verdict"] != "same"}
     n_cut = sum(cell["verdict"] != "same" for cell in p_values)
     return (
-        f"agree in {agree:.2f}% of the trials of {grader[3]} cases; {grader[4]} columns are blank",
-        f"sensitivity {grader[7]}, specificity {grader[8]}; over all cases Spearman's rho {grader[6]}",
+        f"agree in {agree:.2f}% [{low:.2f}, {high:.2f}] of the trials of {grader['n_cases']} cases; "
+        f"{grader['n_left_out']} columns are blank",
+        f"sensitivity {rates['sensitivity']}, specificity {rates['specificity']}; over all cases Spearman's rho "
+        f"{rates['spearman']}",
         f"in {terms * 180 / 100:.0f} of 180 conversations ({terms:.2f}%)",
         f"{n_cut} of the {len(p_values)} p values of S 18: "
         + ", ".join(f"{printed} is {ours:.{4 if ours > 0.01 else 3}g}" for printed, ours in cut.items()),
         f"a grader with a specificity of {specificity} calls {1 - float(specificity):.3f} of all wrong answers right",
     )
+
+
+def rate(found):
+    places = 3 if found["n_cases"] >= 100 else 2
+    return f"{found['value']:.3f} [{found['ci_low']:.{places}f}, {found['ci_high']:.{places}f}]"
 
 
 def of_correction(found):

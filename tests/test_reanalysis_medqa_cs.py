@@ -2,13 +2,14 @@
 
 import json
 import re
-import subprocess
-import sys
-from functools import cache
+from contextlib import chdir
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from openosce.cli import app
 
 PAGE = (Path(__file__).parents[1] / "docs" / "reanalysis.md").read_text(encoding="utf-8").partition("## MedQA-CS")[2]
 PROSE = " ".join(PAGE.split())
@@ -17,22 +18,17 @@ SECTIONS = ("physical_exam", "closure", "differential")
 
 
 def osce(folder, *words):
-    run = [sys.executable, "-c", "from openosce.cli import main; main()", *words]
-    done = subprocess.run(run, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, f"{words}: {done.stderr}"
+    with chdir(folder):
+        done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, f"{words}: {done.output}"
     return done.stdout
 
 
-@cache
-def _compared(shared, folder):
-    marks = shared / "data" / "medqa-cs" / "expert_annotations.json"
+@pytest.fixture(scope="module")
+def compared(shared, tmp_path_factory):
+    marks, folder = shared / "data" / "medqa-cs" / "expert_annotations.json", tmp_path_factory.mktemp("medqa-cs")
     osce(folder, "import", "medqa-cs-experts", str(marks), "--out", "runs/medqa-cs-experts")
     return json.loads(osce(folder, *COMPARE.split()[1:], "--json"))
-
-
-@pytest.fixture
-def compared(shared, tmp_path_factory):
-    return _compared(shared, tmp_path_factory.getbasetemp())
 
 
 def markdown(heads, rows):

@@ -18,6 +18,8 @@ FAULTS: dict[str, Callable[[str], str]] = {
     "fence": lambda text: f"```json\n{text}\n```",
     "prose": lambda text: f"Here is my answer:\n{text}\nI hope this helps.",
     "empty_object": lambda text: "{}",
+    "missing_key": lambda text: json.dumps(dict(list(json.loads(text).items())[:-1])),
+    "list_for_object": lambda text: json.dumps({key: [value] for key, value in json.loads(text).items()}),
     "list": lambda text: f"[{text}]",
     "trailing_comma": lambda text: text.removesuffix("}") + ",}",
     "single_quotes": lambda text: text.replace('"', "'"),

@@ -60,7 +60,8 @@ def test_a_whole_number_from_1_to_10_is_read(reply: str, value: int):
 @pytest.mark.parametrize(
     "reply",
     ["", " ", "between 7 and 8", "7-8", "7–8", "7 or 8", "7 to 8", "7.5", "7,5", "0", "11", "-3", "100", "80%", "12/10",
-     "0/10", "high", "I'd say 7, maybe 8", "from 3 to 4", "1-10", "ten to one", "NaN", "²", "{{ 8 }} or 9"],
+     "0/10", "high", "I'd say 7, maybe 8", "from 3 to 4", "1-10", "ten to one", "NaN", "²", "{{ 8 }} or 9",
+     "3 out of 5", "4/5", "Rating: 4 of 5", "8/100"],
 )  # fmt: skip
 def test_anything_else_is_unreadable(reply: str):
     with pytest.raises(GraderError, match="expected one whole number from 1 to 10"):

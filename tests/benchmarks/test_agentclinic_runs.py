@@ -11,16 +11,20 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
 import stamina
 import tomli_w
 from simulator import Simulator
 
+from openosce.benchmarks.agentclinic.price_book import load_test_prices
 from openosce.cases import Case, Diagnosis, Fact, Patient, Test
+from openosce.errors import RunFolderError, StudyError
 from openosce.grading import Score
 from openosce.models import pacing
 from openosce.reports import analyze_run
 from openosce.runs import expected_calls, planned, prepare, run_study, to_study, unfinished
 from openosce.runs.folder import RunReader
+from openosce.runs.regrade import prepare_grading, regrade
 
 OSCE = (sys.executable, "-c", "from openosce.cli import main; main()")
 MODELS = {"doctor": "sim/doctor", "patient": "sim/patient", "measurement": "sim/any-model", "grader": "sim/grader"}
@@ -154,10 +158,59 @@ def test_the_bias_grid_tells_normalized_accuracy_ratings_and_refusals_paired_by_
     ]
     rated = {row.arm for row in found.estimates if row.metric.name == "confidence" and row.estimate.mean}
     assert rated == {f"bias={bias or 'none'}" for bias in biases}
-    assert refused.keys() <= {"bias=doctor:gender"}
+    assert refused.keys() == {"bias=doctor:gender"}
+
+
+# --- another moderator
+
+
+def test_another_moderator_decides_on_the_stored_diagnoses_and_none_at_all_stays_wrong(tmp_path: Path):
+    roles = {**MODELS, "doctor": "sim/doctor-n40"}
+    with Simulator(latency=1) as endpoint:
+        start(tmp_path, study(endpoint, roles=roles))
+        before = Counter((score.grader, score.value) for score in accuracies(tmp_path))
+        prepared = prepare_grading(tmp_path, grader="sim/grader-b", base_url=endpoint.base_url)
+        with stamina.set_testing(True, attempts=3):
+            regrade(prepared, lambda total: None, lambda added: None)
+    with RunReader(tmp_path) as reader:
+        committed = [row for row in reader.scores("accuracy") if row.score.grader == "sim/grader-b"]
+        ended = {case.id: reader.trials(case.id)[0].encounter.ended.value for case in reader.cases()}
+        verdicts, distinct = reader.shared_verdicts()
+    without = [row.score for row in committed if ended[row.key.case_id] == "no_diagnosis"]
+    assert 0 < len(without) < 12 == len(committed)
+    assert {(score.value, score.evidence) for score in without} == {(0, "no_diagnosis: the doctor committed to none")}
+    said = [row.score for row in committed if ended[row.key.case_id] == "diagnosed"]
+    assert all(
+        (score.evidence or score.missing_reason or "").startswith(("same:", "other:", "unread")) for score in said
+    )
+    assert before.items() <= Counter((score.grader, score.value) for score in accuracies(tmp_path)).items()
+    # Both moderators were asked for a verdict on every diagnosis, and on nothing else.
+    assert (verdicts, distinct) == (2 * len(said), 2 * len(said))
+
+
+def test_a_moderator_that_is_a_model_knows_no_other_match_policy(tmp_path: Path):
+    start(tmp_path, to_study({"study": {"benchmark": "agentclinic", "trials": 1}}), limit=1)
+    with pytest.raises(StudyError, match=r"sim/grader cannot grade by the policy 'strict'.*moderator alone"):
+        prepare_grading(tmp_path, grader="sim/grader", policy="strict")
+    assert prepare_grading(tmp_path, policy="strict").judge.policy == "strict@1"
+    with Simulator(latency=1) as endpoint, pytest.raises(StudyError, match="cannot grade by the policy 'paper'"):
+        prepare(study(endpoint, policy="paper"), tmp_path / "other")
+    assert not (tmp_path / "other").exists()
 
 
 # --- refused before anything is asked
+
+
+def test_prices_that_a_sweep_brings_stand_in_the_manifest_with_their_hash(tmp_path: Path):
+    book = tmp_path / "prices.yaml"
+    book.write_text("source: ours\nprices: [{test: EKG, dollars: 1}]\n")
+    sweep = {"agentclinic.price_book": ["", str(book)]}
+    start(tmp_path / "run", to_study({"study": {"benchmark": "agentclinic", "trials": 1}, "sweep": sweep}), limit=1)
+    book.write_text("source: ours\nprices: [{test: EKG, dollars: 2}]\n")
+    load_test_prices.cache_clear()  # as in another process
+    with pytest.raises(RunFolderError, match=r"holds another study: conditions.*data.test_prices"):
+        again = to_study({"study": {"benchmark": "agentclinic", "trials": 1}, "sweep": sweep})
+        start(tmp_path / "run", again, limit=1)
 
 
 def test_an_unknown_bias_is_one_line_that_lists_the_known_ones(tmp_path: Path):

@@ -106,6 +106,7 @@ def test_images_can_be_asked_for_only_where_they_are_on_request(reply: str, list
         ("I shall write DIAGNOSIS READY: soon. DIAGNOSIS READY: Gout", "Gout"),
         ("It is gout. DIAGNOSIS READY:", "It is gout"),
         ("DIAGNOSIS READY", ""),
+        ("DIAGNOSIS READY: [Gout].", "Gout"),
         ("DIAGNOSIS READY: [ ]", ""),
         ("I am not DIAGNOSIS READY.", None),
         ("Is it gout?", None),

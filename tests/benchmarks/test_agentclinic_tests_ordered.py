@@ -56,6 +56,7 @@ def test_counts_and_cost_come_from_the_orders_that_were_carried_out(book: Path):
         "tests_ordered": 2,
         "tests_not_in_record": 1,
         "image_requests": 1,
+        "image_requested": 1,
         "doctor_turns": 5,
         "cost": 50.5,
     }

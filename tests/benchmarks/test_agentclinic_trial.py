@@ -149,8 +149,8 @@ def test_the_diagnosis_carries_every_score_of_the_trial():
     assert answer.text == "Myasthenia gravis"
     values = {s.metric: s.value for s in answer.scores if s.policy == "-"}
     assert values == {
-        "tests_ordered": 1, "tests_not_in_record": 0, "image_requests": 0, "doctor_turns": 3, "cost": 150,
-        "readings_invented": 0, "readings_left_out": 0, "refused": 0,
+        "tests_ordered": 1, "tests_not_in_record": 0, "image_requests": 0, "image_requested": 0, "doctor_turns": 3,
+        "cost": 150, "readings_invented": 0, "readings_left_out": 0, "refused": 0,
         "confidence": 8, "compliance": 8, "consultation": 8,
     }  # fmt: skip
 
@@ -226,12 +226,33 @@ def test_the_doctor_is_shown_the_image_and_never_the_options_or_what_it_shows(mo
     assert score(answers["dialogue"], "image_requests").value == (mode == "on_request")
 
 
-@pytest.mark.parametrize(
-    ("diagnosis", "value"), [("Botulism", 1), ("Myasthenia gravis", 0), ("Gout", 0), ("Botulism or migraine", 0)]
-)
-def test_a_diagnosis_that_equals_a_hidden_wrong_option_is_counted(diagnosis: str, value: int):
+@pytest.mark.parametrize(("diagnosis", "value"), [("Botulism", 1), ("Gout", 0), ("Botulism or migraine", 0)])
+def test_a_wrong_diagnosis_that_equals_a_hidden_option_is_counted(diagnosis: str, value: int):
     _, answers = examine(AgentClinicSettings(images="initial"), IMAGED, doctor=Lines(f"DIAGNOSIS READY: {diagnosis}"))
     assert score(answers["dialogue"], "hidden_option").value == value
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict", "reason"),
+    [
+        ("DIAGNOSIS READY: Myasthenia gravis", "yes", "does_not_apply: the diagnosis is right"),
+        ("Hm.", "no", "does_not_apply: no diagnosis"),
+        ("DIAGNOSIS READY: Botulism", "perhaps", "unreadable_verdict"),
+    ],
+)
+def test_the_share_of_hidden_options_is_one_of_wrong_diagnoses_alone(reply: str, verdict: str, reason: str):
+    settings = AgentClinicSettings(images="initial", turns=2)
+    models = {"doctor": Lines(reply), "grader": Lines(verdict), "patient": Lines("I see double.")}
+    _, answers = examine(settings, IMAGED, **models)
+    found = score(answers["dialogue"], "hidden_option")
+    assert found.value is None and found.missing_reason.startswith(reason)
+
+
+@pytest.mark.parametrize(("lines", "asked"), [(["Where?"], 0), (["REQUEST IMAGES"], 1), (["REQUEST IMAGES"] * 2, 1)])
+def test_a_doctor_that_asks_for_the_image_twice_is_one_that_asked(lines: list[str], asked: int):
+    doctor = Lines(*lines, "DIAGNOSIS READY: Botulism")
+    _, answers = examine(AgentClinicSettings(images="on_request"), IMAGED, doctor=doctor)
+    assert score(answers["dialogue"], "image_requested").value == asked
 
 
 def test_without_options_nothing_can_be_said_of_hidden_ones():

@@ -30,6 +30,13 @@ def test_the_starter_set_is_listed_and_checked_by_default():
     assert checked.exit_code == 0
 
 
+def test_case_ids_are_listed_whole_since_other_commands_ask_for_them(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = invoke("list").stdout
+    assert "infectious-mononucleosis-01" in listed
+    assert "…" not in listed
+
+
 def test_each_problem_is_a_line_and_each_kind_is_counted(two):
     lines = invoke("check", two).stdout.splitlines()
     assert lines[0] == f"{two}: 2 cases"

@@ -31,7 +31,9 @@ def test_a_run_ends_with_the_table_and_the_path_of_the_report(tmp_path):
     assert "vignette_mcq" in done.stdout and "[" in done.stdout
     assert f"report: {tmp_path / 'run' / 'report.html'}" in done.stdout
     assert (tmp_path / "run" / "report.html").read_text().lower().startswith("<!doctype html>")
-    assert "a built-in one plays it: patient: builtin/record" in done.stderr
+    said = [line for line in done.stderr.splitlines() if "built-in" in line]
+    assert len(said) == 1
+    assert "patient builtin/record" in said[0]
     again = osce("run", "craft-md", "--trials", 1, "--out", tmp_path / "run")
     assert again.stdout == done.stdout
 
@@ -119,6 +121,18 @@ def test_flags_take_the_place_of_what_the_study_file_says(tmp_path):
     assert manifest["study"]["settings"]["cap"] == 4
     assert "trials = 1" in (tmp_path / "run" / "study.toml").read_text()
     assert "message_cap" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "flag", [("--patient", "openai/gpt-4o"), ("--set", "agentclinic.turns=12"), ("--set", 'agentclinic.turns="20"')]
+)
+def test_a_flag_for_what_the_study_sweeps_is_refused_rather_than_passed_over(tmp_path, flag):
+    study = tmp_path / "study.toml"
+    sweep = '"agentclinic.turns" = [10, 20]\n"roles.patient.model" = ["builtin/record"]\n'
+    study.write_text(f'[study]\nbenchmark = "agentclinic"\n[sweep]\n{sweep}')
+    line = refused(osce("run", study, *flag, "--out", tmp_path / "run"))
+    assert "is swept by the study, so it cannot be set besides" in line
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(

@@ -35,14 +35,25 @@ def grade(model: Lines, answer: str = "MG", repeat: int = 0):
     "reply",
     ["yes", "Yes", "Yes.", "YES!", "**Yes**", "**Yes.**", "`yes`", '"Yes"', "- yes", "Yes, both are the same disease.",
      "Yes\n\nMG is myasthenia gravis; no other disease is meant.", "Answer: yes", "Verdict: Yes.",
-     "Final answer: **yes**", "The two are the same.\n\nAnswer: Yes", "They are synonyms.\nYes."],
+     "Final answer: **yes**", "The two are the same.\n\nAnswer: Yes", "They are synonyms.\nYes.",
+     "Yes, there is no real difference.", "yes, no doubt", "The answer is yes."],
 )  # fmt: skip
 def test_a_yes_is_a_yes_however_it_is_dressed(reply: str):
     assert read_yes_no(reply) is True
 
 
 @pytest.mark.parametrize(
-    "reply", ["no", "No.", "**No**", "No, they differ.", "Answer: No", "Different diseases.\nNo.", "NO - not the same"]
+    "reply",
+    [
+        "no",
+        "No.",
+        "**No**",
+        "No, they differ.",
+        "Answer: No",
+        "Different diseases.\nNo.",
+        "NO - not the same",
+        "No, no doubt.",
+    ],
 )
 def test_a_no_is_a_no(reply: str):
     assert read_yes_no(reply) is False
@@ -51,7 +62,8 @@ def test_a_no_is_a_no(reply: str):
 @pytest.mark.parametrize(
     "reply",
     ["", " ", "I can't tell.", "Not sure", "Yes and no", "yes/no", "Yes or no?", "No idea", "No way to tell",
-     "I have no idea.", "Perhaps", "Answer:", "Yes\nNo", "The diagnosis is not the same", "yesterday", "nothing", "sí"],
+     "I have no idea.", "Perhaps", "Answer:", "Yes\nNo", "The diagnosis is not the same", "yesterday", "nothing", "sí",
+     "No difference.", "No question"],
 )  # fmt: skip
 def test_anything_else_is_unreadable_and_never_a_no(reply: str):
     with pytest.raises(GraderError, match="expected yes or no"):

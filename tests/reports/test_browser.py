@@ -171,3 +171,24 @@ def test_without_a_browser_the_screenshot_is_refused_in_one_line(page, tmp_path)
     command = [sys.executable, str(SCRIPT), str(page), str(tmp_path / "picture.png")]
     refused = subprocess.run(command, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)
     assert (refused.returncode, refused.stderr) == (1, "error: no Chromium here; install the package `chromium`\n")
+
+
+def test_where_no_conversation_was_held_the_answers_have_all_the_room(look, records, tmp_path):
+    answers = [records.answer("differential", 1.0)]
+    trial = replace(records.trial("d", "1", 0, answers), encounter=Encounter((), EndReason.NOT_HELD, None))
+    manifest = records.manifest(["d"], ["differential"], 1)
+    path = write_report(records.write(tmp_path / "run", manifest, [records.case("1")], [trial]))
+
+    async def measured(tab):
+        await tab.evaluate(
+            """new Promise((done) => { const look = () => document.querySelector('.answers')
+            ? done() : setTimeout(look, 10); look(); })"""
+        )
+        return await tab.evaluate(
+            """({text: document.querySelector('article').textContent,
+            widths: ['.answers', 'article'].map((of) => document.querySelector(of).getBoundingClientRect().width)})"""
+        )
+
+    found = look(path, measured, "#conversation-0")
+    assert "No conversation was held." in found["text"]
+    assert found["widths"][0] > 0.9 * found["widths"][1]

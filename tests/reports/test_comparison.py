@@ -1,4 +1,5 @@
 import json
+import re
 from itertools import count
 
 import numpy as np
@@ -151,6 +152,26 @@ def test_several_undeclared_things_are_all_named_with_every_flag(make):
     ) as refused:
         compare_runs([make(marks()), make(marks(), study={"prompts_hash": "bb22", "seed": 3})])
     assert "--factor prompts" in str(refused.value) and "--factor seed" in str(refused.value)
+
+
+def test_of_dozens_of_differences_a_refusal_names_a_few(make):
+    sweeps = ({f"bias=b{n}": {"settings": {"bias": side}} for n in range(30)} for side in ("a", "b"))
+    with pytest.raises(StudyError, match=r"29 more: .*--factor conditions") as refusal:
+        compare_runs([make(marks(), study={"conditions": conditions}) for conditions in sweeps])
+    assert str(refusal.value).count("conditions.bias") == 6
+
+
+def test_whatever_a_refusal_offers_as_a_factor_is_one(make):
+    studies = (
+        {"conditions": {"b": {"settings": {"turns": n}}}, "images_hash": f"{n}", "data": {"prices": f"{n}"}}
+        for n in (1, 2)
+    )
+    runs = [make(marks(), study=study) for study in studies]
+    with pytest.raises(StudyError) as refusal:
+        compare_runs(runs)
+    offered = re.findall(r"--factor (\S+)", str(refusal.value))
+    assert offered == ["conditions", "images_hash", "data"]
+    assert [one.factor for one in compare_runs(runs, offered).differs] == offered
 
 
 def test_another_benchmark_cannot_be_declared(make):

@@ -220,7 +220,7 @@ def test_what_cannot_be_computed_is_a_dash_with_its_reason_below(tmp_path):
     run = make_run(tmp_path, closures(one=[5, 5, 5, 5], two=[4, 3, 2, 1]))
     with RunReader(run) as reader:
         (sheet,) = examiner_sheets(examiner_agreements(reader, n_resamples=10))
-    assert sheet.rows == (("e/one, e/two", "4", "+2.5", "- (1)", "- (1)", "-"),)
+    assert sheet.rows == (("e/one,\ne/two", "4", "+2.5", "- (1)", "- (1)"),)
     assert any("same rating" in note for note in sheet.notes)
 
 

@@ -1,5 +1,6 @@
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import pytest
 
@@ -8,6 +9,7 @@ from openosce.reports import analyze_run
 from openosce.reports.canvas import inline
 from openosce.reports.figure import accuracy_drawing, panels
 from openosce.reports.figures import drawings, specialty_drawing, turns_drawing, write_figures
+from openosce.reports.plan import Metric
 from openosce.runs.folder import RunReader
 
 ARMS = ("summarized_mcq", "multi_turn_own", "single_turn_frq", "vignette_frq", "multi_turn_mcq", "vignette_mcq")
@@ -114,3 +116,43 @@ def test_a_folder_that_cannot_be_written_is_an_error_of_one_line(analyzed, tmp_p
     (tmp_path / "file").write_text("")
     with pytest.raises(RunFolderError, match="cannot be written"):
         write_figures(analyzed({"d": {"x": [[1]]}}), tmp_path / "file")
+
+
+def of_100(analysis):
+    """The same analysis, its headline a score from 0 to 100, as in MedQA-CS, where a penalty may pass 0."""
+    score = Metric("score", low=None, high=100.0)
+    estimates = tuple(replace(row, metric=score) for row in analysis.estimates)
+    return replace(analysis, plan=replace(analysis.plan, metrics=(score,)), estimates=estimates)
+
+
+def test_a_score_of_100_has_an_axis_of_100_and_its_name(analyzed):
+    drawing = accuracy_drawing(of_100(analyzed({"d": {"info_gathering": [[44], [36]], "differential": [[50], [20]]}})))
+    (axes,) = drawing.figure.axes
+    assert [*axes.get_yticks()] == [0, 20, 40, 60, 80, 100]
+    assert axes.get_ylim()[0] <= 0 and axes.get_ylim()[1] >= 100
+    assert axes.get_ylabel().startswith("score,")
+    assert drawing.title == "Score by arm"
+    assert drawing.words.startswith("Score by arm.")
+
+
+def test_specialties_have_the_scale_of_the_headline(analyzed):
+    marks = {"d": {"differential": [[44], [36], [50]] * 4}}
+    drawing = specialty_drawing(of_100(analyzed(marks, specialties=["Cardiology"] * 6 + ["Neurology"] * 6)))
+    first = drawing.figure.axes[0]
+    assert [*first.get_yticks()] == [0, 50, 100]
+    assert first.get_ylim()[1] > 100
+    assert drawing.figure.get_supylabel() == "score, 95% interval"
+    assert drawing.title.startswith("Score by specialty")
+
+
+def test_chance_is_drawn_for_shares_of_right_answers_alone(analyzed):
+    analysis = analyzed({"d": {"vignette_mcq": [[1], [0]]}})
+    (share,), (score,) = accuracy_drawing(analysis).figure.axes, accuracy_drawing(of_100(analysis)).figure.axes
+    assert len(share.get_lines()) == len(score.get_lines()) + 1
+
+
+def test_an_arm_without_any_valid_answer_says_so(analyzed):
+    (axes,) = accuracy_drawing(analyzed({"d": {"closure": [[None], [None]], "qa": [[1], [0]]}})).figure.axes
+    (text,) = axes.texts
+    assert text.get_text() == "no valid\nanswer"
+    assert text.get_position()[0] == 0

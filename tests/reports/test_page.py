@@ -45,6 +45,16 @@ def content_policy(page):
     return dict(part.strip().split(" ", 1) for part in policy.split(";"))
 
 
+def test_what_follows_from_the_study_is_not_repeated_line_by_line(sweep_run):
+    values = {
+        "d": {"turns=20": {"accuracy": [1, 0], "cost": [10, 20]}, "turns=10": {"accuracy": [0, 0], "cost": [5, 5]}}
+    }
+    page = Tags(write_report(sweep_run(values)).read_text(encoding="utf-8"))
+    assert "plan.conditions" in page.text
+    assert "plan.columns" not in page.text
+    assert "plan.metrics" not in page.text
+
+
 def test_the_page_tells_everything_and_loads_nothing(simple_run):
     path = write_report(simple_run(TWO_DOCTORS, specialties=["Cardiology", "Cardiology", "Dermatology"]))
     assert path.name == "report.html"

@@ -1,6 +1,11 @@
+from importlib.resources import files
+
 import pytest
 
 from openosce.reports.papers.cells import Verdict, cell, compare_printed
+from openosce.reports.papers.typed import figures
+
+TYPED = sorted(file.name for file in (files("openosce.reports.papers") / "figures").iterdir())
 
 
 @pytest.mark.parametrize(
@@ -31,3 +36,10 @@ def test_a_reason_is_told_only_where_the_figures_are_not_the_same():
 def test_what_is_no_number_is_refused():
     with pytest.raises(ValueError, match="expected a printed number, got 'n/a'"):
         compare_printed("n/a", 0.5)
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_every_typed_row_has_a_text_in_each_column_and_no_other(name):
+    rows = figures(name)
+    assert rows
+    assert [row for row in rows if not all(isinstance(text, str) for text in row.values())] == []

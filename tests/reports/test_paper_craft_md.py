@@ -4,12 +4,9 @@ import csv
 import shutil
 from collections import Counter
 from dataclasses import replace
-from functools import cache
 
 import pytest
-from typer.testing import CliRunner
 
-from openosce.cli.import_ import app
 from openosce.errors import StudyError
 from openosce.grading.record import Rating
 from openosce.reports.papers import PaperComparison, compare_to_paper, paper_sheets
@@ -22,20 +19,11 @@ SAME, ROUNDING, DIFFERS, NOT_RECOMPUTED = Verdict
 RELEASED = ("GPT-4", "GPT-3.5", "Mistral-v2-7b")
 
 
-@cache
-def _imported(shared, folder):
-    data, out = shared / "data" / "craft-md", folder / "craft-md-paper"
-    table = data / "correctness_gpt4_gpt35_mistral-v2.csv.gz"
-    done = CliRunner().invoke(app, ["craft-md", str(table), "--cases", str(data / "cases.csv"), "--out", str(out)])
-    assert done.exit_code == 0, done.output
-    return out
-
-
-@cache
-def _with_flags(shared, folder):
-    """The imported run with the reviewers' word on which cases have a single diagnosis."""
-    out = folder / "craft-md-paper-with-flags"
-    shutil.copytree(_imported(shared, folder), out)
+@pytest.fixture(scope="module")
+def paper_cells(shared, released_table, tmp_path_factory):
+    """Every cell of the article beside the released marks and the reviewers' word on which diagnoses are single."""
+    out = tmp_path_factory.mktemp("paper") / "craft-md"
+    shutil.copytree(released_table, out)
     path = shared / "data" / "craft-md" / "expert_annotations" / "case_vignette_qc.csv"
     with path.open(encoding="utf-8", newline="") as file, RunWriter(out) as writer:
         for row in csv.DictReader(file):
@@ -43,24 +31,13 @@ def _with_flags(shared, folder):
             case_id = f"case_{int(number) + {'public': -1, 'private': 99}[source]}"
             for item, word in row.items():
                 writer.write(Rating("case", case_id, "reviewer", item, float(word == "Yes")))
-    return out
-
-
-@cache
-def _cells(shared, folder):
-    with RunReader(_with_flags(shared, folder)) as reader:
+    with RunReader(out) as reader:
         return cells(reader)
 
 
-@pytest.fixture
-def paper_cells(shared, tmp_path_factory):
-    """Every cell of the article beside the released marks."""
-    return _cells(shared, tmp_path_factory.getbasetemp())
-
-
-@pytest.fixture
-def paper_run(shared, tmp_path_factory):
-    with RunReader(_imported(shared, tmp_path_factory.getbasetemp())) as reader:
+@pytest.fixture(scope="module")
+def paper_run(released_table):
+    with RunReader(released_table) as reader:
         return PaperRun(reader)
 
 

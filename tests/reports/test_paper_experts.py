@@ -1,5 +1,6 @@
 import csv
 import gzip
+import json
 from collections import Counter
 
 import numpy as np
@@ -8,7 +9,10 @@ import pytest
 from openosce.cases.readers.craft_md import read_craft_md
 from openosce.encounters import Encounter, EndReason
 from openosce.grading.record import Answer, Rating, Score, Trial, TrialKey
-from openosce.reports.experts import expert_sheets, grader_checks
+from openosce.reports.analysis import analyze_run
+from openosce.reports.expert_agreement import expert_agreements
+from openosce.reports.experts import expert_sheets
+from openosce.reports.grader_checks import grader_checks
 from openosce.reports.papers.cells import Verdict
 from openosce.reports.papers.craft_md_experts import cells
 from openosce.reports.papers.typed import figure_cell, figures
@@ -96,12 +100,34 @@ def test_the_graders_agreement_is_over_the_cases_that_both_counted(expert_run):
     with expert_run(counted({"c1": 5, "c2": 0, "c3": 2, "c4": None}), verdicts) as reader:
         (check,) = grader_checks(reader)
         assert (check.case_ids, check.n_left_out) == (("c1", "c2"), 2)
-        assert check.agreement == pytest.approx(1 - 1 / 10)
         assert find(reader, "grader and dermatologist agree").recomputed == pytest.approx(90)
-        row = expert_sheets(reader, n_resamples=50)[0].rows[0]
-        assert row[:6] == (GPT4, "vignette_frq", "dermatologist", "2", "2", "0.9000")
-        assert row[7].startswith("1.000 ")
-        assert row[8].startswith("0.800 ")
+        found = expert_agreements(reader, n_resamples=50)
+        (sheet,) = expert_sheets(found)
+        assert sheet.title == f"The grader beside dermatologist: {GPT4}, vignette_frq"
+        assert sheet.notes[-1].startswith("2 cases left out")
+        rows = {row[0]: row[1:] for row in sheet.rows}
+        assert rows["agreement"] == ("2", "0.900 [0.80, 1.00]")  # 1 and 0.8, drawn twice
+        assert (rows["sensitivity"][0], rows["sensitivity"][1][:6]) == ("1", "1.000 ")
+        assert (rows["specificity"][0], rows["specificity"][1][:6]) == ("1", "0.800 ")
+
+
+def test_a_count_of_more_trials_than_there_are_is_left_out(expert_run):
+    with expert_run(counted({"c1": 5, "c2": 7}), {"c1": [1] * 5, "c2": [1] * 5}) as reader:
+        (check,) = grader_checks(reader)
+    assert (check.case_ids, check.n_left_out) == (("c1",), 1)
+
+
+def test_the_json_of_an_analysis_holds_the_experts_with_their_intervals(expert_run):
+    marks = {f"c{n}": {"d1": n % 2, "d2": n % 3 == 0} for n in range(9)}
+    verdicts = {f"c{n}": [n % 2] * 5 for n in range(9)}
+    ratings = [*reviewed(marks), *counted({f"c{n}": 5.0 * (n % 2) for n in range(1, 9)})]
+    with expert_run(ratings, verdicts) as reader:
+        found = json.loads(json.dumps(analyze_run(reader).to_json(), allow_nan=False))["experts"]
+    (question,), (grader,) = found["questions"], found["grader"]
+    assert (question["item"], question["raters"], question["n_rated"]) == ("single_diagnosis_possible", ["d1", "d2"], 9)
+    assert question["raw_agreement"]["value"] == pytest.approx(4 / 9)  # 2, 3, 4 and 8
+    assert question["raw_agreement"]["ci_low"] < 4 / 9 < question["raw_agreement"]["ci_high"]
+    assert (grader["n_cases"], grader["count_agreement"]["value"], grader["sensitivity"]["value"]) == (8, 1, 1)
 
 
 def test_verdicts_of_another_grader_or_policy_take_no_part(expert_run, records):
@@ -118,7 +144,8 @@ def test_verdicts_of_another_grader_or_policy_take_no_part(expert_run, records):
 
 def test_a_run_without_ratings_has_no_expert_sheets_and_recomputes_nothing(expert_run):
     with expert_run([]) as reader:
-        assert expert_sheets(reader) == []
+        found = expert_agreements(reader)
+        assert (expert_sheets(found), found.to_json()) == ((), {"questions": [], "grader": []})
         assert {cell.verdict for cell in cells(reader)} == {Verdict.NOT_RECOMPUTED}
         assert find(reader, "GPT-4: ended").reason == (
             f"the run holds no ratings of single_diagnosis_possible by {GPT4}"
@@ -130,7 +157,7 @@ def test_yes_and_no_get_kappa_and_the_pair_is_named(expert_run):
     apart = [(1, 1)] * 20 + [(1, 0)] * 5 + [(0, 1)] * 10 + [(0, 0)] * 15
     marks = {f"c{n}": {"d1": a, "d2": b} for n, (a, b) in enumerate(apart)}
     with expert_run(reviewed(marks)) as reader:
-        (sheet,) = expert_sheets(reader, n_resamples=200)
+        (sheet,) = expert_sheets(expert_agreements(reader, n_resamples=200))
     assert sheet.title == "Experts: yes or no"
     question, raters, n, raw, kappa, _ = sheet.rows[0]
     assert (question, raters, n) == ("single_diagnosis_possible", "d1, d2", "50")
@@ -140,7 +167,7 @@ def test_yes_and_no_get_kappa_and_the_pair_is_named(expert_run):
 def test_numbers_get_correlations_of_pairs_and_one_w_of_all(expert_run):
     marks = {f"c{n}": {"e1": 10 * n, "e2": 20 * n, "e3": -n} for n in range(6)}
     with expert_run(reviewed(marks, item="coverage")) as reader:
-        (sheet,) = expert_sheets(reader, n_resamples=200)
+        (sheet,) = expert_sheets(expert_agreements(reader, n_resamples=200))
     first = [row[3][:6].strip() for row in sheet.rows]
     assert [row[1] for row in sheet.rows] == ["e1, e2", "e1, e3", "e2, e3", "all 3"]
     assert first == ["1.000", "-1.000", "-1.000", "-"]
@@ -152,7 +179,8 @@ def test_the_same_seed_gives_the_same_tables(expert_run):
     rng = np.random.default_rng(0)
     marks = {f"c{n}": {"e1": int(rng.integers(9)), "e2": int(rng.integers(9))} for n in range(12)}
     with expert_run(reviewed(marks, item="coverage")) as reader:
-        assert expert_sheets(reader, seed=3) == expert_sheets(reader, seed=3) != expert_sheets(reader, seed=4)
+        first, again, other = (expert_agreements(reader, seed, 200) for seed in (3, 3, 4))
+        assert first == again != other
 
 
 @pytest.mark.parametrize(
@@ -237,6 +265,8 @@ def test_every_figure_that_rests_on_the_released_sheets_is_reproduced(released_r
 
 def test_on_unanimous_cases_the_grader_finds_966_of_1000_right_and_881_of_1000_wrong(released_run):
     with RunReader(released_run["folder"]) as reader:
-        row = expert_sheets(reader, n_resamples=200)[-1].rows[0]
-    assert row[3:6] == ("310", "7", "0.9335")
-    assert (row[7][:5], row[8][:5]) == ("0.966", "0.881")
+        sheet = expert_sheets(expert_agreements(reader, n_resamples=200))[-1]
+    rows = {row[0]: row[1:] for row in sheet.rows}
+    assert (rows["agreement"][0], rows["agreement"][1][:5]) == ("310", "0.934")
+    assert (rows["sensitivity"][1][:5], rows["specificity"][1][:5]) == ("0.966", "0.881")
+    assert sheet.notes[-1].startswith("7 cases left out")

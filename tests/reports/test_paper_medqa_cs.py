@@ -2,11 +2,14 @@ from collections import Counter
 
 import pytest
 
+from openosce.errors import StudyError
+from openosce.grading.record import Rating
+from openosce.reports.expert_agreement import expert_agreements
 from openosce.reports.experts import expert_sheets
 from openosce.reports.papers.cells import Verdict
 from openosce.reports.papers.medqa_cs import cells
 from openosce.reports.papers.typed import figures
-from openosce.runs.folder import RunReader
+from openosce.runs.folder import RunReader, RunWriter
 from openosce.runs.imports.experts_medqa_cs import import_medqa_cs_experts
 
 DONE = (Verdict.SAME, Verdict.ROUNDING)
@@ -71,6 +74,10 @@ def test_the_differential_needs_the_maximum_of_case_seven_corrected(marks):
 
 def test_every_correction_is_a_cell_that_says_why(marks):
     corrections = figures("medqa_cs_corrections.csv")
+    assert {row["why"] for row in corrections if row["item"] == "maximum_printed"} == {
+        "49 leaves no room for the examination findings that all three credit, "
+        "and all six coefficients of Table 5 need 52"
+    }
     found = [cell for cell in cells(marks) if cell.place.endswith(", corrected")]
     assert [(cell.printed, cell.recomputed, cell.reason) for cell in found] == [
         (row["printed"], float(row["corrected"]), row["why"]) for row in corrections
@@ -141,16 +148,39 @@ def test_two_means_of_table_7_disagree_with_table_34(marks):
     assert wrong == {"GPT4": "Table 34 prints 48.59", "GPT4o": "Table 34 prints 52.89"}
 
 
-def test_a_run_without_the_printed_marks_recomputes_only_what_the_paper_itself_gives(tmp_path, records):
-    manifest = records.manifest(["a/b"], [], 1)
-    with RunReader(records.write(tmp_path / "run", manifest, [], [])) as reader:
-        found = cells(reader)
-    assert {cell.table for cell in found if cell.recomputed is not None} == {"Table 34", "Table 41", "Table 7"}
-    assert all("osce import medqa-cs-experts" in cell.reason for cell in found if cell.recomputed is None)
+@pytest.mark.parametrize("doctor", [None, "openai/other"])
+def test_a_run_without_the_printed_marks_is_refused(tmp_path, records, doctor):
+    folder = records.write(tmp_path / "run", records.manifest(["openai/other"], [], 1), [], [])
+    if doctor is not None:
+        with RunWriter(folder) as writer:
+            writer.write(Rating(doctor, "4", "expert-2", "compassion", 5.0, "text", 0, "closure"))
+    with RunReader(folder) as reader, pytest.raises(StudyError, match=r"no marks of medqa-cs/GPT-4.*medqa-cs-experts"):
+        cells(reader)
+
+
+def test_marks_that_are_not_the_printed_ones_are_not_corrected(tmp_path, records):
+    folder = records.write(tmp_path / "run", records.manifest(["medqa-cs/GPT-4"], [], 1), [], [])
+    with RunWriter(folder) as writer:
+        writer.write(Rating("medqa-cs/GPT-4", "8", "expert-1", "compassion", 7.0, "text", 0, "closure"))
+    with RunReader(folder) as reader:
+        assert [cell for cell in cells(reader) if cell.place.endswith(", corrected")] == []
+
+
+def test_a_total_of_which_a_part_cannot_be_read_is_not_recomputed(tmp_path, records):
+    folder = records.write(tmp_path / "run", records.manifest(["medqa-cs/GPT-4"], [], 1), [], [])
+    parts = {"coverage": 60.0, "reasons": None, "extra_exams": 0.0, "total_printed": 60.0}
+    with RunWriter(folder) as writer:
+        for item, value in parts.items():
+            missing = "unreadable_rating: 'x'" if value is None else None
+            place = ("medqa-cs/GPT-4", "1", "expert-1", item, value, "text", 0, "physical_exam")
+            writer.write(Rating(*place, missing_reason=missing))
+    with RunReader(folder) as reader:
+        (total,) = [cell for cell in cells(reader) if cell.place == "case 1, expert-1: total, sum of its parts"]
+    assert (total.verdict, total.reason) == (Verdict.NOT_RECOMPUTED, "the run holds no mark of one of its parts")
 
 
 def test_the_sheets_of_a_marked_run_hold_the_experts_and_the_examiners(marks):
-    (sheet,) = expert_sheets(marks, n_resamples=100)
+    (sheet,) = expert_sheets(expert_agreements(marks, n_resamples=100))
     found = {row[:2]: row for row in sheet.rows}
     assert found["physical_exam overall", "experts, GPT-4"][3].startswith("0.924")
     assert found["differential percent_printed", "all 3"][5].startswith("0.911")

@@ -156,5 +156,5 @@ def test_tables_say_what_was_missing_and_how_p_was_adjusted(make, marks):
     sheets = published_sheets(analyze(make(marks)))
     titles = [sheet.title for sheet in sheets]
     assert titles[:3] == ["a, as published", "a by specialty, as published", "arms of a, as published"]
-    assert "MCQ arms in all cases: 6 tests are adjusted together" in sheets[2].notes
+    assert "MCQ arms in all cases: 6 tests are adjusted together, by benjamini-hochberg" in sheets[2].notes
     assert any("benjamini-hochberg over the models" in row[0] for row in sheets[-1].rows)

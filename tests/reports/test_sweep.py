@@ -216,6 +216,18 @@ def test_the_terminal_keeps_a_wide_sweep_within_its_columns(analyzed):
     assert "d: normalized accuracy, against bias=patient:sexual_orientation_0" in " ".join(text.split())
 
 
+def test_a_run_that_sweeps_a_lot_ends_with_its_headline_and_names_the_rest(analyzed):
+    values = {"accuracy": [1, 0, 1], "confidence": [7, None, 9], "cost": [10, 2_000, 30]}
+    few, many = (analyzed({"d": {f"bias=b{n}": values for n in range(size)}}) for size in (12, 24))
+    assert printed(analysis_tables(few, brief=True)) == printed(analysis_tables(few))
+    whole, brief = printed(analysis_tables(many)), printed(analysis_tables(many, brief=True))
+    assert "d: normalized accuracy" in brief and "confidence" not in brief and "confidence" in whole
+    assert brief.count("bias=b23") == 2 < whole.count("bias=b23")
+    last = " ".join(brief[brief.index("in the report, and by osce analyze:") :].split())
+    assert "other measures, accuracy and cost" in last
+    assert "in the report, and by" not in whole
+
+
 def test_every_ratio_comes_as_a_file_with_all_its_digits(analyzed, tmp_path):
     analysis = analyzed({"d": BIASES})
     names = {path.name for path in write_tables(analysis, tmp_path / "tables")}

@@ -1,11 +1,14 @@
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from openosce.encounters import EndReason
 from openosce.reports import analysis_tables, analyze_run, transcript
+from openosce.reports.conduct import endings
 from openosce.reports.sheets import side_by_side
+from openosce.reports.table import sheet_table
 from openosce.reports.text import visible
 from openosce.runs.folder import RunReader
 
@@ -37,6 +40,13 @@ def test_nine_arms_stay_readable_at_100_columns(simple_run):
     assert "3: refused=3" in text
     assert "vign. = vignette, summ. = summarized" in text
     assert "n=1" in text
+
+
+def test_a_title_longer_than_its_table_is_not_broken(simple_run):
+    with RunReader(simple_run({"openai/gpt-4o-mini-2024-07-18": {"x": [[1], [0]]}})) as reader:
+        sheet = endings(analyze_run(reader))[0]
+    long = replace(sheet, title="a title that is wider than any table of two short columns", heads=("a",), rows=())
+    assert rendered(sheet_table(long)).splitlines()[0] == long.title
 
 
 def test_what_cannot_be_computed_is_a_dash_with_a_footnote(simple_run):

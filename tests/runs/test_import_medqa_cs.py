@@ -249,6 +249,8 @@ def test_the_analysis_finds_the_sections_scores(imported, tmp_path):
     found = {row.arm: row.estimate.mean for row in analysis.estimates if row.metric.name == "score"}
     assert found["physical_exam"] == pytest.approx(45)
     assert found["differential"] == pytest.approx(46)
+    assert not analysis.comparisons  # sections are parts of one examination
+    assert [row.estimate.n_cases for row in analysis.averages] == [1]
 
 
 def test_only_the_student_file_gives_answers_without_marks(imported):

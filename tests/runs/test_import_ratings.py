@@ -103,6 +103,8 @@ def test_columns_come_in_any_order_and_those_not_needed_may_be_left_out(run, tmp
         ({"arm": "closure", "item": "diagnostic_impressions", "value": "21"}, "value: expected 0 to 20"),
         ({"arm": "differential", "item": "diagnosis_2_historical", "value": "4"}, "value: expected 0 to 3"),
         ({"arm": "info_gathering", "item": "round_03", "value": "2"}, "value: expected 0 to 1 for round_03"),
+        ({"arm": "closure", "item": "overall", "value": "101"}, "value: expected 0 to 100 for overall"),
+        ({"arm": "physical_exam", "item": "overall", "value": "-5"}, "value: expected 0 to 100 for overall"),
     ],
 )
 def test_a_row_that_cannot_be_used_is_refused_with_its_line_and_nothing_is_written(run, tmp_path, fields, said):

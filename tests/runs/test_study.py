@@ -133,3 +133,15 @@ def test_without_a_sweep_there_is_one_condition_and_columns_are_arms():
 def test_what_cannot_be_swept_is_refused(sweep, problem):
     with pytest.raises(StudyError, match=re.escape(problem)):
         to_study({**SWEPT, "sweep": sweep}, environment={})
+
+
+@pytest.mark.parametrize(
+    ("sweep", "problem"),
+    [
+        ({"agentclinic.arms": [["dialogue"], ["vignette_mcq"]]}, "arms stand side by side without a sweep"),
+        ({"agentclinic.policy": ["moderator", "strict"]}, "the report shows others beside the headline's"),
+    ],
+)
+def test_a_sweep_of_what_the_report_has_one_of_is_refused(sweep, problem):
+    with pytest.raises(StudyError, match=re.escape(problem)):
+        to_study({"study": {"benchmark": "agentclinic"}, "sweep": sweep}, environment={})

@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from openosce.statistics import cohens_kappa, corrected_accuracy, detection, kendall_tau_b, kendalls_w, pearson
+from openosce.statistics import (
+    cohens_kappa,
+    corrected_accuracy,
+    count_agreement,
+    detection,
+    kendall_tau_b,
+    kendalls_w,
+    pearson,
+)
 
 CASES = [str(number) for number in range(1, 11)]
 CLOSURE_MAXIMA = np.array([20, 30, 30, 10, 10])
@@ -115,6 +123,11 @@ def dermatology(shared: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]
     grader = np.array([np.mean(trials) for trials in marks.values()])
     expert = np.array([float(count) / 5 if count.strip() else np.nan for count in counts])
     return grader, expert
+
+
+def test_the_grader_and_the_dermatologist_count_alike_as_the_article_prints(dermatology):
+    found = count_agreement(*dermatology, 1, rng=seeded())
+    assert (round(100 * found.value, 2), found.n_cases) == (93.35, 310)
 
 
 def test_the_grader_finds_what_dermatologists_call_right_as_often_as_the_protocol_says(dermatology):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from openosce.statistics import kendall_tau_b, kendalls_w, pearson, spearman
+from openosce.statistics import count_agreement, kendall_tau_b, kendalls_w, pearson, spearman
 
 NAN = np.nan
 RNG = np.random.default_rng(7)
@@ -24,10 +24,7 @@ def seeded(seed: int = 1) -> np.random.Generator:
 
 
 @BOTH
-@pytest.mark.parametrize("confidence", [0.8, 0.95])
-def test_value_and_interval_agree_with_scipy(ours, theirs, confidence):
-    result = ours(A, B, rng=seeded(), n_resamples=8_000, confidence=confidence)
-    assert result.value == pytest.approx(theirs(A, B).statistic)
+def test_value_and_interval_agree_with_scipy(ours, theirs):
     reference = stats.bootstrap(
         (A, B),
         lambda a, b: theirs(a, b).statistic,
@@ -35,10 +32,13 @@ def test_value_and_interval_agree_with_scipy(ours, theirs, confidence):
         vectorized=False,
         method="percentile",
         n_resamples=4_000,
-        confidence_level=confidence,
         rng=seeded(2),
-    ).confidence_interval
-    assert (result.ci_low, result.ci_high) == pytest.approx((reference.low, reference.high), abs=0.015)
+    ).bootstrap_distribution
+    for confidence in (0.8, 0.95):
+        result = ours(A, B, rng=seeded(), n_resamples=8_000, confidence=confidence)
+        assert result.value == pytest.approx(theirs(A, B).statistic)
+        bounds = np.quantile(reference, [(1 - confidence) / 2, (1 + confidence) / 2])
+        assert (result.ci_low, result.ci_high) == pytest.approx(tuple(bounds), abs=0.015)
 
 
 @BOTH
@@ -152,3 +152,26 @@ def test_kendalls_w_is_over_the_cases_that_every_rater_rated():
 def test_a_constant_rater_or_a_single_case_has_no_concordance():
     assert "the same rating" in kendalls_w([[1, 3], [1, 4], [1, 5]], rng=seeded()).reason
     assert "one case alone" in kendalls_w([[1, 3]], rng=seeded()).reason
+
+
+def test_counts_agree_by_the_share_of_trials_on_which_they_meet():
+    found = count_agreement([5, 0, 3, NAN], [5, 1, 1, 4], 5, rng=seeded())  # 0, 1 and 2 of 5 apart
+    assert found.value == pytest.approx(1 - 3 / 15)
+    assert (found.n_cases, found.reason) == (3, None)
+
+
+def test_the_interval_of_counts_is_the_bootstrap_of_their_mean():
+    rng = np.random.default_rng(3)
+    a, b = rng.integers(0, 6, (2, 80))
+    ours = count_agreement(a, b, 5, rng=seeded(), n_resamples=8_000)
+    shares = (1 - np.abs(a - b) / 5,)
+    bounds = stats.bootstrap(shares, np.mean, method="percentile", n_resamples=8_000, rng=seeded(2)).confidence_interval
+    assert (ours.ci_low, ours.ci_high) == pytest.approx((bounds.low, bounds.high), abs=0.01)
+
+
+def test_without_common_counts_there_is_a_reason_and_counts_beyond_the_most_are_refused():
+    assert count_agreement([NAN, 1], [1, NAN], 5, rng=seeded()).reason == "no case has a valid answer on both sides"
+    with pytest.raises(ValueError, match="expected counts from 0 to 5, got 6"):
+        count_agreement([6], [1], 5, rng=seeded())
+    with pytest.raises(ValueError, match="expected counts from 0 to 0"):
+        count_agreement([0], [0], 0, rng=seeded())

@@ -15,7 +15,8 @@ def find_benchmark(name: str) -> Benchmark:
         StudyError: There is none; the message lists those there are.
     """
     if name not in BENCHMARKS:
-        raise StudyError(f"unknown benchmark {name!r}; known are {', '.join(BENCHMARKS)}")
+        known = ", ".join(BENCHMARKS)
+        raise StudyError(f"unknown benchmark {name!r}; known are {known}; or give a study file (*.toml)")
     return BENCHMARKS[name]
 
 

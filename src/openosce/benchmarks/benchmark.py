@@ -46,6 +46,8 @@ class RoleKind:
     """Whether its calls stand outside case and trial, and are shared by all that ask the same."""
     sees_images: bool = False
     """Whether its model is sent the case's images, where the settings want images shown."""
+    policies: tuple[str, ...] = ()
+    """Of a grader: the match policies that its models can follow; none named: all."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,10 @@ def analyze(
     ] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")] = False,
 ) -> None:
-    """Compute the results of RUN from its stored scores; needs no model and no key."""
+    """Compute the results of RUN from its stored scores.
+
+    Needs no model and no key.
+    """
     if adjustment is not None and not published:
         raise StudyError("--adjustment: goes with --published; our own analysis always adjusts by holm")
     with RunReader(run) as reader:

@@ -43,7 +43,10 @@ Cache = Annotated[Path | None, typer.Option("--cache", help="Where downloaded im
 @app.command("list")
 def list_cases(source: Source = STARTER) -> None:
     """List the cases of SOURCE, with what each holds."""
-    table = Table("case", "specialty", "dataset", "diagnosis", "choices", "facts", box=None)
+    table = Table(box=None)
+    table.add_column("case", no_wrap=True, overflow="fold")  # whole: it is what `show` and `run --only` ask for
+    for head in ("specialty", "dataset", "diagnosis", "choices", "facts"):
+        table.add_column(head, overflow="fold")
     cases = [case for _, case in read_with_place(source)]
     for case in cases:
         part = patient_part(case)
@@ -60,7 +63,10 @@ def check(
     benchmark: Annotated[str | None, typer.Option("--for", help="Also list what each case lacks for it.")] = None,
     cache: Cache = None,
 ) -> None:
-    """Say what is wrong or risky in the cases of SOURCE, a line a problem, and which benchmarks they can serve."""
+    """Say what is wrong or risky in the cases of SOURCE.
+
+    A line a problem; at the end, which benchmarks the cases can serve.
+    """
     placed = read_with_place(source)
     cases = [case for _, case in placed]
     problems = check_cases(cases, ImageStore(source, cache))
@@ -98,7 +104,10 @@ def fetch_images(
     cache: Cache = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before downloading.")] = False,
 ) -> None:
-    """Download the images of SOURCE that are given as URLs, so that a run has them; a run itself never downloads."""
+    """Download the images of SOURCE that are URLs.
+
+    A run itself never downloads: it takes them from where they are put here.
+    """
     from openosce.cases.download import fetch_image  # brings the client for HTTP
 
     folder = cache or default_cache()
@@ -131,7 +140,10 @@ def fetch(
         bool, typer.Option("--accept-license", help="Accept the set's licence without being asked.")
     ] = False,
 ) -> None:
-    """Fetch a set of cases that is not ours from the Hugging Face hub; then `--cases NAME` finds it."""
+    """Fetch a set of cases that is not ours.
+
+    It comes from the Hugging Face hub, after its licence was accepted; then `--cases NAME` finds it.
+    """
     from openosce.cases.fetch import fetch as fetch_set  # brings the client for HTTP
     from openosce.cases.fetch import is_whole
 
@@ -173,7 +185,10 @@ def show(
     source: Source,
     case_id: Annotated[str | None, typer.Argument(help="The case to show; without it, the first.")] = None,
 ) -> None:
-    """Show a case role by role: what the doctor, the patient, the measurement agent and the grader are handed."""
+    """Show a case role by role.
+
+    What the doctor, the patient, the measurement agent and the grader are handed.
+    """
     cases = [case for _, case in read_with_place(source)]
     found = [case for case in cases if case_id in (None, case.id)]
     if not found:

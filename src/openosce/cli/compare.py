@@ -32,7 +32,9 @@ def compare(
     all_: Annotated[bool, typer.Option("--all", help="With --to-paper: list every cell, the same ones too.")] = False,
     json_: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")] = False,
 ) -> None:
-    """Compare two runs, or several as a trend; whatever else differs between them is refused by name.
+    """Compare two runs, or several as a trend.
+
+    Whatever differs between them besides the doctor and what --factor names is refused.
 
     With --to-paper: one run, cell by cell with the tables of its benchmark's paper.
     """

@@ -12,7 +12,8 @@ from openosce.runs import PreparedStudy, expected_calls, planned, unfinished
 def say_plan(prepared: PreparedStudy) -> None:
     """Print what would be run: cases, arms, conversations; calls, tokens and dollars by role."""
     study, todo = prepared.study, unfinished(prepared)
-    typer.echo(f"{study.benchmark.name}: {len(prepared.chosen)} of {len(prepared.cases)} cases, {study.trials} trials")
+    trials = f"{study.trials} trial{'s' if study.trials != 1 else ''}"
+    typer.echo(f"{study.benchmark.name}: {len(prepared.chosen)} of {len(prepared.cases)} cases, {trials}")
     typer.echo(f"arms: {', '.join(study.arms)}")
     if len(study.conditions) > 1:
         typer.echo(f"conditions: {'; '.join(condition.name for condition in study.conditions)}")

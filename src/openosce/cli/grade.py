@@ -30,7 +30,9 @@ _Work = Callable[[Callable[[int], None], OnMarked], None]
 def grade(
     run: Annotated[Path, typer.Argument(help="Run folder written by `osce run`.")],
     grader: Annotated[str | None, typer.Option(help="The grader, provider/name; the run's own unless named.")] = None,
-    policy: Annotated[str | None, typer.Option(help="The match policy; the run's own unless named.")] = None,
+    policy: Annotated[
+        str | None, typer.Option(help="The match policy (docs/glossary.md); the run's own unless named.")
+    ] = None,
     examiner: Annotated[
         list[str] | None, typer.Option(help="An examiner that marks too, provider/name; several times for several.")
     ] = None,
@@ -45,8 +47,9 @@ def grade(
         typer.Option("--set", help="A setting of the grader or of all examiners, as roles.grader.temperature=0."),
     ] = None,
 ) -> None:
-    """Grade the stored answers of RUN again; the new verdicts stand beside the old ones and are compared with them.
+    """Grade the stored answers of RUN again.
 
+    The new verdicts stand beside the old ones and are compared with them.
     What this grader or examiner has graded already is left alone; the same command goes on where it stopped.
     """
     if examiner or metric:
@@ -146,5 +149,6 @@ def _with_progress(how: str, policy: str, work: _Work) -> int:
     finally:
         if progress.live.is_started:
             progress.stop()
-    typer.echo(f"graded {n_graded} answers {how}")
+    before = "" if n_graded else "; those verdicts are there already"
+    typer.echo(f"graded {n_graded} answers {how}{before}")
     return n_open

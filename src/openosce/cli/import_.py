@@ -38,9 +38,10 @@ def craft_md(
     cases: Annotated[str, typer.Option(help="The authors' cases.csv.")],
     out: Annotated[Path, typer.Option(help="Run folder to make, or to go on with.")],
 ) -> None:
-    """Import CRAFT-MD's released results, one or several models, as a run.
+    """Import CRAFT-MD's released results as a run.
 
-    What is irregular in them is recorded with the answer it concerns, and counted in the table at the end.
+    Of one or several models. What is irregular in them is recorded with the answer it
+    concerns, and counted in the table at the end.
     """
     try:
         prepared, n_before = _import_with_progress(paths, cases, out)

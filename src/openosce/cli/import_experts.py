@@ -18,7 +18,10 @@ def craft_md_experts(
     folder: Annotated[Path, typer.Argument(help="CRAFT-MD's released folder expert_annotations.")],
     out: Annotated[Path, typer.Option(help="Run folder of `osce import craft-md` that holds all released cases.")],
 ) -> None:
-    """Add the dermatologists' sheets of CRAFT-MD to a run that was imported from its results."""
+    """Add the dermatologists' sheets of CRAFT-MD.
+
+    They join a run that was imported from its results.
+    """
     _say(import_craft_md_experts(folder, out), out)
 
 
@@ -26,7 +29,10 @@ def medqa_cs_experts(
     file: Annotated[Path, typer.Argument(help="The experts' and examiners' marks of MedQA-CS, as JSON.")],
     out: Annotated[Path, typer.Option(help="Run folder to make.")],
 ) -> None:
-    """Make a run of the marks that experts and model examiners gave in the MedQA-CS paper."""
+    """Make a run of the marks in the MedQA-CS paper.
+
+    Those that experts and model examiners gave, as the paper prints them.
+    """
     _say(import_medqa_cs_experts(file, out), out)
 
 

@@ -18,9 +18,10 @@ def medqa_cs(
     out: Annotated[Path, typer.Option(help="Run folder to make, or to go on with.")],
     cases: Annotated[str | None, typer.Option(help="Where the cases are read from; without it, PATH too.")] = None,
 ) -> None:
-    """Import the outputs in MedQA-CS's files, of all students and examiners, as a run.
+    """Import the outputs in MedQA-CS's files as a run.
 
-    What is irregular in them is recorded with the answer it concerns, and counted in the table at the end.
+    Those of all students and examiners. What is irregular in them is recorded with the answer it
+    concerns, and counted in the table at the end.
     """
     try:
         prepared = prepare_medqa_cs(path, cases or path, out)

@@ -22,7 +22,7 @@ _QUESTION = "Reply with the single word: ready"
 
 @app.command("list")
 def list_providers() -> None:
-    """List the providers, where their endpoints are, and whether their keys are set."""
+    """List the providers, their endpoints, and which keys are set."""
     table = Table("provider", box=None)
     for head in ("endpoint", "key"):
         table.add_column(head, overflow="fold")
@@ -45,7 +45,10 @@ def check(
     url: Annotated[str | None, typer.Option("--base-url", help="The endpoint, where it is no preset's.")] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Limit of the reply's tokens.")] = None,
 ) -> None:
-    """Say what is missing to reach MODEL, or send it one call and show what came back."""
+    """Say what is missing to reach MODEL, or call it once.
+
+    Shows what came back: the reply, tokens, and the price of the call.
+    """
     if "/" not in model:
         raise StudyError(f"the model {model!r} has no provider; write it provider/name")
     own = url or os.environ.get(f"OPENOSCE_{role.upper()}_BASE_URL")

@@ -16,7 +16,10 @@ def report(
         int, typer.Option(min=0, help="Conversations that the page holds at most; of more, a random sample.")
     ] = 5_000,
 ) -> None:
-    """Write RUN/report.html from the stored scores and print its path; of a damaged run, what can be read."""
+    """Write RUN/report.html and print its path.
+
+    From the stored scores; of a damaged run, what can be read.
+    """
     path = write_report(
         run,
         figures=figures,

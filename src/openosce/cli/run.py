@@ -16,6 +16,7 @@ from openosce.errors import RunStopped, StudyError
 from openosce.grading import Trial
 from openosce.reports import analysis_tables, analyze_run, terminal, write_report
 from openosce.runs import PreparedStudy, default_folder, planned, prepare, read_study, run_study, to_study, unfinished
+from openosce.runs.conditions import refuse_swept
 from openosce.runs.folder import RunReader
 
 FAILED, INTERRUPTED = 1, 130
@@ -29,16 +30,18 @@ def run(
             "--doctor", "--student", help="Model under test, provider/name, or human; several times for several."
         ),
     ] = None,
-    patient: Annotated[str | None, typer.Option(help="Model of the simulated patient.")] = None,
+    patient: Annotated[str | None, typer.Option(help="Model of the simulated patient, or human.")] = None,
     summarizer: Annotated[str | None, typer.Option(help="Model of the summarizer; the patient's unless named.")] = None,
     grader: Annotated[str | None, typer.Option("--grader", "--moderator", help="Model of the grader.")] = None,
     measurement: Annotated[str | None, typer.Option(help="Model that returns test results (AgentClinic).")] = None,
     examiner: Annotated[str | None, typer.Option(help="Model of the examiner (MedQA-CS).")] = None,
-    cases: Annotated[str | None, typer.Option(help="`starter`, or a case file or folder.")] = None,
-    trials: Annotated[int | None, typer.Option(help="Repetitions of every case.")] = None,
-    seed: Annotated[int | None, typer.Option(help="What everything random depends on.")] = None,
+    cases: Annotated[
+        str | None, typer.Option(help="`starter`, `starter-images`, `medqa-cs`, or a case file or folder.")
+    ] = None,
+    trials: Annotated[int | None, typer.Option(help="Repetitions of every case; 5 unless named.")] = None,
+    seed: Annotated[int | None, typer.Option(help="What everything random depends on; 1 unless named.")] = None,
     out: Annotated[Path | None, typer.Option(help="Run folder; by default runs/<benchmark>-<doctor>.")] = None,
-    in_flight: Annotated[int | None, typer.Option(help="Calls open at once.")] = None,
+    in_flight: Annotated[int | None, typer.Option(help="Calls open at once; 50 unless named.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Run the first so many cases only.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="Run this case only; several times for several.")] = None,
     grader_repeats: Annotated[int | None, typer.Option(help="How often a grading model decides on an answer.")] = None,
@@ -49,7 +52,10 @@ def run(
     set_: Annotated[list[str] | None, typer.Option("--set", help="Any setting, as craft_md.cap=30.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and run nothing.")] = False,
 ) -> None:
-    """Run a study and print its results. The same command on the same folder goes on where it stopped."""
+    """Run a study and print its results.
+
+    The same command on the same folder goes on where it stopped.
+    """
     flags: dict[str, Any] = {
         "study.cases": cases,
         "study.trials": trials,
@@ -69,6 +75,7 @@ def run(
     given = {key: value for key, value in flags.items() if value is not None}
     for key, value in given.items():
         _put(tables, key, value)
+    refuse_swept(given, tables)
     study = to_study(tables, None if given else text)
     prepared = prepare(study, out or default_folder(study), own_prompts=prompts, limit=limit, only=only or ())
     if dry_run:
@@ -122,7 +129,7 @@ def _run(prepared: PreparedStudy) -> None:
     with RunReader(prepared.folder) as reader:
         analysis = analyze_run(reader)
         failed = bool(reader.failed())
-    terminal().print(analysis_tables(analysis))
+    terminal().print(analysis_tables(analysis, brief=True))
     typer.echo(f"report: {write_report(prepared.folder)}")
     if failed:
         raise typer.Exit(FAILED)
@@ -136,6 +143,10 @@ def _say_how_to_go_on(prepared: PreparedStudy) -> int:
     return INTERRUPTED
 
 
+def _fallbacks(prepared: PreparedStudy) -> str:
+    return ", ".join(note.replace(": ", " ", 1) for note in prepared.study.fallbacks)
+
+
 def _run_with_progress(prepared: PreparedStudy) -> None:
     """Run behind a progress bar, which is shown only once the study has been accepted."""
     text, bar = TextColumn("{task.description}"), BarColumn()
@@ -146,8 +157,8 @@ def _run_with_progress(prepared: PreparedStudy) -> None:
     failures = 0
 
     def start(total: int, todo: int) -> None:
-        for note in prepared.study.fallbacks:
-            typer.echo(f"no model is named for a role, so a built-in one plays it: {note}", err=True)
+        if prepared.study.fallbacks:
+            typer.echo(f"no model is named for these roles, built-in ones play them: {_fallbacks(prepared)}", err=True)
         progress.update(task, total=total, completed=total - todo)
         if not prepared.study.is_interactive:  # a bar would be drawn into what is typed
             progress.start()

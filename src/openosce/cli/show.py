@@ -25,7 +25,10 @@ def show(
     doctor: Annotated[str | None, typer.Option(help="Only this doctor, as written in the study.")] = None,
     trial: Annotated[int | None, typer.Option(help="Only this trial, counted from 0.")] = None,
 ) -> None:
-    """List the cases of RUN with their marks, or show the conversations, answers and scores of one."""
+    """List the cases of RUN with their marks, or show one.
+
+    Of one case: the conversations, answers and scores.
+    """
     with RunReader(run) as reader:
         _check(read_plan(reader), doctor, trial)
         shown = _listing(reader, doctor, trial) if case_id is None else _conversations(reader, case_id, doctor, trial)

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from openosce.grading.rubrics import RUBRICS, Criterion
 from openosce.grading.student_output import CLOSURE, DIFFERENTIAL, INFO_GATHERING
 
+OVERALL = "overall"
+"""Item of a rating that is the section's whole mark, 0 to 100."""
 ROUND = "round_"
 """What the mark of one round is called, with its number: `round_01`."""
 
@@ -38,6 +40,8 @@ def is_part(section: str, item: str) -> bool:
 
 def bounds_of(section: str, item: str) -> Criterion | None:
     """The criterion whose range an expert's item must keep; None where the rubric has none of that name."""
+    if section in RUBRICS and item == OVERALL:
+        return Criterion(item, 0, 100)
     if section == INFO_GATHERING:  # rated round by round
         return Criterion(item, 0, 1) if item.startswith(ROUND) else None
     if section not in RUBRICS:

@@ -12,10 +12,12 @@ from openosce.grading.model_grader import ModelGrader
 from openosce.grading.options import Verdict
 from openosce.grading.policies import MatchPolicy
 
-_VERDICT = r"[\W_]*(?:(?:final\s+)?(?:answer|verdict)\W{1,4}(?:is\W{1,4})?)?(yes|no)\b"
+_VERDICT = r"[\W_]*(?:(?:the\s+)?(?:final\s+)?(?:answer|verdict)\W{1,4}(?:is\W{1,4})?)?(yes|no)\b"
 _FIRST = re.compile(_VERDICT, re.IGNORECASE)
 _ALONE = re.compile(rf"{_VERDICT}[\W_]*", re.IGNORECASE)
 _NO_NOUN = re.compile(r"no\s+(?:idea|way|clue|information|answer|diagnosis|one|verdict)\b", re.IGNORECASE)
+_AGREED = r"(?:\w+\s+)?(?:difference|distinction|discrepancy|doubt|question)"
+"""After "no", what makes it no verdict: "Yes, there is no real difference"."""
 
 
 class Moderator(ModelGrader):
@@ -52,7 +54,7 @@ def read_yes_no(reply: str) -> bool:
 
 
 def _said(text: str) -> set[str]:
-    return {word.casefold() for word in re.findall(r"\b(?:yes|no)\b", text, re.IGNORECASE)}
+    return {word.casefold() for word in re.findall(rf"\b(?:yes|no(?!\s+{_AGREED}))\b", text, re.IGNORECASE)}
 
 
 def _alone(text: str) -> set[str]:

@@ -29,6 +29,8 @@ class Missing(StrEnum):
     """Of an imported run: the released data do not hold it."""
     LEFT_OUT = "left_out"
     """Of a published score: the authors' own analysis leaves this answer out."""
+    DOES_NOT_APPLY = "does_not_apply"
+    """Of a score: there is nothing that it could be about."""
     NOT_RUN = "not_run"
     """Planned, and not there yet."""
 

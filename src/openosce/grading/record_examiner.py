@@ -95,10 +95,11 @@ class RecordExaminer:
         new, fit = _likest(overlap, question, [entry for entry in part.station.dialogue if entry.question not in asked])
         old, again = _likest(overlap, question, context.dialogue)
         if again >= CONSISTENT and again >= fit:
-            evidence = f"{question!r} repeats {old!r} ({again:.2f})"
+            evidence = f"{question!r} repeats {old!r}, {again:.0%} alike"
             return {"points": Mark(0.0, evidence), REPEATED: Mark(1.0, evidence)}
         points = 1.0 if fit >= CONSISTENT else 0.5 if fit >= SLIGHT and self._rules.configuration == 2 else 0.0
-        evidence = f"{question!r}: likest in the bank {new!r} ({fit:.2f} of {CONSISTENT:g})"
+        likest = f"likest in the bank {new!r}, {fit:.0%} alike" if new else "like nothing left in the bank"
+        evidence = f"{question!r}: {likest}; {CONSISTENT:.0%} needed"
         return {"points": Mark(points, evidence), REPEATED: Mark(0.0, f"{question!r}: not asked before")}
 
     def _exams(self, plan: ExamPlan, part: ExaminerPart, context: ExaminerContext) -> Marks:

@@ -13,12 +13,13 @@ from openosce.encounters import DOCTOR
 from openosce.grading.record import ACCURACY, Missing
 from openosce.reports.corrected import corrected_accuracies
 from openosce.reports.examiner_agreement import examiner_agreements
-from openosce.reports.experts import expert_sheets
+from openosce.reports.expert_agreement import expert_agreements
 from openosce.reports.plan import COST, Plan
 from openosce.reports.results import (
     ALL,
     Analysis,
     ArmEstimate,
+    Average,
     Comparison,
     CostPerCorrect,
     Count,
@@ -32,7 +33,16 @@ from openosce.reports.results import (
 )
 from openosce.reports.scores import COUNTED_EVIDENCE, ScoreTable, mean_of_trials, read_scores
 from openosce.runs.folder import CaseRow, RunReader
-from openosce.statistics import Difference, Estimate, clustering, holm, mean_over_cases, paired_difference, paired_ratio
+from openosce.statistics import (
+    Difference,
+    Estimate,
+    clustering,
+    holm,
+    mean_of_means,
+    mean_over_cases,
+    paired_difference,
+    paired_ratio,
+)
 
 
 def analyze_run(reader: RunReader, absent: str = Missing.NOT_RUN) -> Analysis:
@@ -64,8 +74,9 @@ def analyze_run(reader: RunReader, absent: str = Missing.NOT_RUN) -> Analysis:
         cost_per_correct=tuple(_costs_per_correct(table, others)),
         unmeasured=tuple(chain.from_iterable(_missing(other) for other in others)),
         corrected=corrected_accuracies(reader),
-        experts=tuple(expert_sheets(reader)),
+        experts=expert_agreements(reader),
         examiners=tuple(examiner_agreements(reader)),
+        averages=tuple(_averages(table)),
     )
 
 
@@ -86,6 +97,16 @@ def _arms(table: ScoreTable) -> list[tuple[int, str]]:
     """The columns in which the metric is measured, with their places."""
     measured = table.plan.arms_of(table.metric)
     return [(a, arm) for a, arm in enumerate(table.plan.arms) if arm in measured]
+
+
+def _averages(table: ScoreTable) -> Iterator[Average]:
+    """The average of the arms of every condition, where they are parts of one examination."""
+    plan, means = table.plan, table.case_means()
+    places = dict(enumerate(plan.columns)) if plan.averages_arms else {}
+    for d, doctor in enumerate(plan.doctors):
+        for condition in plan.conditions if places else ():
+            parts = [a for a, column in places.items() if column.condition == condition]
+            yield Average(doctor, condition, mean_of_means(means[d, parts].T))
 
 
 def _graded(table: ScoreTable) -> Iterator[GradedEstimate]:
@@ -131,13 +152,12 @@ def _comparisons(table: ScoreTable) -> Iterator[Comparison]:
 
 
 def _pairs(sides: Sequence[_Values], plan: Plan) -> Iterable[tuple[_Values, _Values]]:
-    """Every pair or, in a sweep, every arm with the one that it is compared with."""
-    if plan.averages_arms:
-        return ()
+    """Every pair or, in a sweep, every arm with the one that it is compared with; parts only with themselves."""
     if plan.reference is None:
-        return combinations(sides, 2)
+        return () if plan.averages_arms else combinations(sides, 2)
+    partner = plan.baseline if plan.averages_arms else plan.compared_with
     by_arm = {side.arm: (side, values) for side, values in sides}
-    others = ((pair, by_arm.get(plan.compared_with(arm) or "")) for arm, pair in by_arm.items())
+    others = ((pair, by_arm.get(partner(arm) or "")) for arm, pair in by_arm.items())
     return ((pair, other) for pair, other in others if other is not None)
 
 

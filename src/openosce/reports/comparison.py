@@ -41,9 +41,9 @@ class RunComparison:
     p_adjusted: float | None = None
     """Adjusted within the family: all arms of one doctor, in all runs that are compared with the same one."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self, metric: str) -> dict[str, Any]:
         """One entry of `comparisons`."""
-        place = {"a": asdict(self.a), "b": asdict(self.b), "group": _GROUP, "metric": ACCURACY}
+        place = {"a": asdict(self.a), "b": asdict(self.b), "group": _GROUP, "metric": metric}
         return place | asdict(self.difference) | {"p_adjusted": self.p_adjusted, "adjustment": "holm"}
 
 
@@ -56,10 +56,10 @@ class Point:
     comparison: RunComparison | None
     """With the first run; None for the first itself."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self, metric: str) -> dict[str, Any]:
         """One point of an entry of `trend`."""
         place = {"run": self.side.run, "model": self.side.model}
-        return place | asdict(self.estimate) | {"to_first": self.comparison and self.comparison.to_json()}
+        return place | asdict(self.estimate) | {"to_first": self.comparison and self.comparison.to_json(metric)}
 
 
 @dataclass(frozen=True)
@@ -86,18 +86,21 @@ class RunsCompared:
     lines: tuple[Line, ...]
     comparisons: tuple[RunComparison, ...]
     """Of two runs the first minus the second; of more, each minus the first."""
+    metric: str = ACCURACY
+    """What is compared: the headline of the runs."""
 
     def to_json(self) -> dict[str, Any]:
         """The document of `osce compare --json`: what cannot be computed is null, with a reason; never NaN."""
         arms = [arm for line in self.lines for arm in line.arms]
-        what = {"group": _GROUP, "metric": ACCURACY}
-        trend = [{"arm": arm[0].side.arm, **what, "points": [point.to_json() for point in arm]} for arm in arms]
+        what = {"group": _GROUP, "metric": self.metric}
+        points = [[point.to_json(self.metric) for point in arm] for arm in arms]
+        trend = [{"arm": arm[0].side.arm, **what, "points": told} for arm, told in zip(arms, points, strict=True)]
         return {
             "runs": list(self.runs),
             "n_cases": self.n_cases,
             "left_out": dict(zip(self.runs, self.left_out, strict=True)),
             "without_partner": list(self.without_partner),
-            "comparisons": [comparison.to_json() for comparison in self.comparisons],
+            "comparisons": [comparison.to_json(self.metric) for comparison in self.comparisons],
             "trend": trend,
             "differs": [one.to_json() for one in self.differs],
         }
@@ -130,7 +133,8 @@ def compare_runs(folders: Sequence[Path], factors: Collection[str] = ()) -> Runs
     doctors, arms, without_partner = _partners(runs, tables)
     lines = tuple(_line(runs, names, arms, means) for names in doctors)
     comparisons = tuple(point.comparison for line in lines for arm in line.arms for point in arm if point.comparison)
-    return RunsCompared(runs, len(common), left_out, without_partner, found, lines, comparisons)
+    metric = tables[0].metric.name
+    return RunsCompared(runs, len(common), left_out, without_partner, found, lines, comparisons, metric)
 
 
 def _common_cases(readers: Sequence[RunReader], *, may_differ: bool) -> tuple[list[str], tuple[int, ...]]:
@@ -234,17 +238,17 @@ def _pair_sheet(found: RunsCompared, line: Line) -> Sheet:
             means = [NOTHING if p.estimate.mean is None else f"{p.estimate.mean:.3f}" for p in (first, second)]
             rows.append((first.side.arm, *means, _difference(pair), n_cases, *p_values))
     heads = ("arm", "A", "B", "A minus B\n[95% interval]", "cases", "p", "p (Holm)")
-    return Sheet("Accuracy in two runs", heads, tuple(rows), (*_legend(found, line), *_reasons(line, differences=True)))
+    title = f"{found.metric.capitalize()} in two runs"
+    return Sheet(title, heads, tuple(rows), (*_legend(found, line), *_reasons(line, differences=True)))
 
 
 def _trend_sheet(found: RunsCompared, line: Line) -> Sheet:
-    """A run a column: the accuracy, and below it the difference to the first with its adjusted p."""
+    """A run a column: the mean, and below it the difference to the first with its adjusted p."""
     rows = [(arm[0].side.arm, *map(_trend_cell, arm)) for arm in line.arms]
     heads = ("arm", *(_letter(n) for n in range(len(found.runs))))
-    told = "below each accuracy with its 95% interval: the difference to A with its own, and p (Holm)"
-    return Sheet(
-        f"Accuracy in {len(found.runs)} runs", heads, tuple(rows), (*_legend(found, line), told, *_reasons(line))
-    )
+    told = "below each mean with its 95% interval: the difference to A with its own, and p (Holm)"
+    title = f"{found.metric.capitalize()} in {len(found.runs)} runs"
+    return Sheet(title, heads, tuple(rows), (*_legend(found, line), told, *_reasons(line)))
 
 
 def _trend_cell(point: Point) -> str:
@@ -283,7 +287,7 @@ def _reasons(line: Line, *, differences: bool = False) -> tuple[str, ...]:
 
 def _notes(found: RunsCompared) -> Iterator[str]:
     yield (
-        f"paired by case over {found.n_cases} cases that all runs have: accuracies over those valid in the run, "
+        f"paired by case over {found.n_cases} cases that all runs have: means over those valid in the run, "
         "differences over those valid in both; p (Holm) is adjusted over the tests of a table"
     )
     for run, n in zip(found.runs, found.left_out, strict=True):

@@ -9,7 +9,12 @@ from openosce.reports.text import one_line
 
 
 def endings(analysis: Analysis) -> list[Sheet]:
-    """Why encounters ended, what share that is, and after how many turns; by condition where there are several."""
+    """Why encounters ended, what share that is, and after how many turns; by condition where there are several.
+
+    None where no conversation was to be held: there is nothing that could have ended.
+    """
+    if {row.ended for row in analysis.endings} == {EndReason.NOT_HELD}:
+        return []
     if len({row.condition for row in analysis.endings}) > 1:
         doctors = dict.fromkeys(row.model for row in analysis.endings)
         return [_endings(analysis, f"How encounters ended: {doctor}", doctor) for doctor in doctors]
@@ -127,7 +132,7 @@ def calls(analysis: Analysis) -> Sheet | None:
     graded, asked = analysis.shared_verdicts
     notes = ["a failed try was made good by a later one, or its answer is missing; dollars need a price for every call"]
     if graded:
-        notes.append(f"{graded:,} verdicts rest on {asked:,} distinct answers put to the grader")
+        notes.append(f"{graded:,} verdicts, readable or not, were asked of the grader, on {asked:,} distinct answers")
     return Sheet("Calls and cost", heads, tuple(rows), tuple(notes))
 
 

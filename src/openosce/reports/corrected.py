@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from openosce.grading.record import ACCURACY
-from openosce.reports.experts import GraderCheck, grader_checks
+from openosce.reports.grader_checks import GraderCheck, grader_checks
 from openosce.reports.scores import ScoreTable, read_scores
 from openosce.reports.sheets import NOTHING, Sheet, interval
 from openosce.runs.folder import RunReader
@@ -53,12 +53,10 @@ def corrected_accuracies(reader: RunReader, seed: int = SEED) -> tuple[Corrected
 
 
 def _corrected(table: ScoreTable, check: GraderCheck, seed: int) -> Iterator[Corrected]:
-    unanimous = (check.expert == 0) | (check.expert == check.n_trials)
-    verdicts = check.grader[unanimous] / check.n_trials
-    truth = (check.expert[unanimous] == check.n_trials).astype(float)
+    verdicts, truth = check.unanimous
     places = {case.id: case for case in table.cases}
     kinds = sorted({places[case_id].specialty or "no specialty" for case_id in check.case_ids if case_id in places})
-    checked_on = f"{check.doctor}, {check.arm}, {int(unanimous.sum())} cases of {', '.join(kinds)}"
+    checked_on = f"{check.doctor}, {check.arm}, {len(truth)} cases of {', '.join(kinds)}"
     means = table.case_means()
     for d, doctor in enumerate(table.plan.doctors):
         for a, column in enumerate(table.plan.columns):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from openosce.cases import Case
 from openosce.errors import RunFolderError
-from openosce.grading.criterion_names import ROUND, criterion_name, is_part
+from openosce.grading.criterion_names import OVERALL, ROUND, criterion_name, is_part
 from openosce.grading.examiner import examiner_part
 from openosce.grading.record import Rating
 from openosce.grading.rubrics import AS_PUBLISHED, NO_POLICY, RUBRICS, SCORE, WITHOUT_EXTRAS
@@ -21,8 +21,6 @@ from openosce.runs.folder import RunReader
 
 EXAMINER, METRIC, EXPERT, EXPERTS_MEAN = "examiner", "metric", "expert", "mean of the experts"
 """Kinds of raters."""
-OVERALL = "overall"
-"""Item of a rating that is the section's whole mark, 0 to 100."""
 PRINTED_MEAN = "experts"
 """Rater of the experts' mean as a paper prints it; beside it, who gives nothing but whole marks is an examiner."""
 

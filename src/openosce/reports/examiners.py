@@ -11,7 +11,7 @@ EXAMINERS = (
     "Whoever marked the same answers: a section's total from 0 to 100 under as_published, the physical examination "
     "without the penalty for extra examinations. Intervals: 95% percentile bootstrap over cases."
 )
-_HEADS = ("raters", "cases", "mean\ndifference", "Pearson's r", "Kendall's\ntau-b", "Kendall's W")
+_HEADS = ("raters", "cases", "mean\ndifference", "Pearson's r", "Kendall's tau-b,\nof all: W")
 _STRICTER = (
     "r, tau-b and W do not see that one rater is stricter throughout; the mean difference does: first less second, in "
     "points"
@@ -41,7 +41,8 @@ def _sheet(title: str, section: str, rows: list[ExaminerAgreement]) -> Sheet:
             _raters(row),
             str(row.n_cases),
             NOTHING if row.difference is None else f"{row.difference:+.1f}",
-            *(_cell(one, footnotes) for one in (row.pearson, row.tau_b, row.w)),
+            _cell(row.pearson, footnotes),
+            _cell(row.w or row.tau_b, footnotes, "W " if row.w else ""),
         )
         for row in rows
     )
@@ -51,11 +52,11 @@ def _sheet(title: str, section: str, rows: list[ExaminerAgreement]) -> Sheet:
 
 def _raters(row: ExaminerAgreement) -> str:
     if len(row.raters) == 2:
-        return ", ".join(row.raters)
+        return ",\n".join(row.raters)
     return f"all {len(row.raters)} {row.kinds[0]}s"
 
 
-def _cell(found: Agreement | None, footnotes: Footnotes) -> str:
+def _cell(found: Agreement | None, footnotes: Footnotes, of: str = "") -> str:
     if found is None:
         return NOTHING
-    return interval(found.value, found.ci_low, found.ci_high, found.n_cases) + footnotes.mark(found.reason)
+    return of + interval(found.value, found.ci_low, found.ci_high, found.n_cases) + footnotes.mark(found.reason)

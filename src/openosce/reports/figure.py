@@ -1,4 +1,4 @@
-"""The figure of the paper: accuracy in every arm, with intervals and the tests between neighbouring arms."""
+"""The figure of the paper: the headline in every arm, with intervals and the tests between neighbouring arms."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -7,6 +7,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from openosce.reports.canvas import COLOURS, INK, MARKERS, Drawing, legend, settings, svg
+from openosce.reports.measures import spoken
+from openosce.reports.plan import Metric
 from openosce.reports.results import ALL, Analysis, Group
 from openosce.reports.text import one_line
 
@@ -75,15 +77,17 @@ def labels(information: Iterable[str]) -> list[str]:
 
 
 def accuracy_figure(analysis: Analysis) -> str:
-    """Draw accuracy by arm as an SVG document; the same analysis gives the same bytes."""
+    """Draw the headline by arm as an SVG document; the same analysis gives the same bytes."""
     return svg(accuracy_drawing(analysis).figure)
 
 
 def accuracy_drawing(analysis: Analysis) -> Drawing:
-    """Accuracy by arm with 95 % intervals, multiple choice and free response apart, doctors side by side.
+    """The headline by arm with 95 % intervals, multiple choice and free response apart, doctors side by side.
 
-    What cannot be computed is not drawn: a mean without an interval is a marker without a bar.
+    What cannot be computed is not drawn: a mean without an interval is a marker without a bar, and an arm without any
+    mean says so.
     """
+    headline = analysis.plan.headline
     with settings():
         from matplotlib.figure import Figure
 
@@ -96,12 +100,16 @@ def accuracy_drawing(analysis: Analysis) -> Drawing:
         for axes, panel in zip(row, found, strict=True):
             for n in range(len(analysis.plan.doctors)):
                 draw_doctor(axes, analysis, n, {arm: place for place, arm in enumerate(panel.arms)})
-            _draw_chance(axes, panel)
-            with_tests |= _draw_brackets(axes, analysis, panel)
-            _finish(axes, panel)
-        row[0].set_ylabel("accuracy, mean over cases, 95% interval")
+            if headline.is_share:
+                _draw_chance(axes, panel)
+                with_tests |= _draw_brackets(axes, analysis, panel)
+            _say_empty(axes, analysis, panel)
+            _finish(axes, panel, headline)
+        row[0].set_ylabel(f"{spoken(headline)}, mean over cases, 95% interval")
         legend(figure, row)
-    title = "Accuracy by arm" + ("; above, Holm's adjusted p of neighbouring arms" if with_tests else "")
+    title = f"{spoken(headline).capitalize()} by arm" + (
+        "; above, Holm's adjusted p of neighbouring arms" if with_tests else ""
+    )
     return Drawing("accuracy", title, accuracy_in_words(analysis), figure)
 
 
@@ -112,7 +120,7 @@ def accuracy_in_words(analysis: Analysis) -> str:
         means = [(arm, analysis.find(doctor, arm).estimate.mean) for arm in analysis.plan.arms]
         values = ", ".join(f"{arm} {'none' if mean is None else f'{mean:.2f}'}" for arm, mean in means)
         parts.append(f"{doctor}: {values}")
-    return "Accuracy by arm. " + "; ".join(parts)
+    return f"{spoken(analysis.plan.headline).capitalize()} by arm. " + "; ".join(parts)
 
 
 def draw_doctor(
@@ -181,14 +189,45 @@ def _bracket(axes: "Axes", place: int, height: float, p: float, colour: str) -> 
     axes.text((left + right) / 2, height + 0.008, text, ha="center", va="bottom", fontsize=8, color=colour)
 
 
-def _finish(axes: "Axes", panel: Panel) -> None:
+def _say_empty(axes: "Axes", analysis: Analysis, panel: Panel) -> None:
+    for place, arm in enumerate(panel.arms):
+        if all(analysis.find(doctor, arm).estimate.mean is None for doctor in analysis.plan.doctors):
+            look: dict[str, Any] = {
+                "ha": "center",
+                "va": "bottom",
+                "fontsize": 8,
+                "transform": axes.get_xaxis_transform(),
+            }
+            axes.text(place, 0.02, "no valid\nanswer", color=INK, **look)
+
+
+def _finish(axes: "Axes", panel: Panel, headline: Metric) -> None:
     axes.set_xlim(-0.6, len(panel.arms) - 0.4)
-    low, high = axes.get_ylim()
-    axes.set_ylim(min(0.0, low), max(1.0, high))
-    axes.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
+    bound(axes.set_ylim, axes.get_ylim(), headline)
+    tick(axes, headline, 5)
     axes.set_xticks(range(len(panel.arms)), labels(panel.information), fontsize=9)
     axes.set_title(panel.title, fontsize=10)
     dress(axes)
+
+
+def ends(metric: Metric) -> tuple[float, float] | None:
+    """The ends of a metric's scale, 0 below where there is no least; None where nothing ends it above 0."""
+    low = 0.0 if metric.low is None else metric.low
+    return None if metric.high is None or metric.high <= low else (low, metric.high)
+
+
+def bound(put: Any, limits: tuple[float, float], metric: Metric) -> None:
+    """Show the whole scale of a metric, and intervals that pass it."""
+    low, high = limits
+    whole = ends(metric) or (low if metric.low is None else metric.low, high)
+    put(min(whole[0], low), max(whole[1], high))
+
+
+def tick(axes: "Axes", metric: Metric, steps: int) -> None:
+    """Mark the ends of a metric's scale and equal steps between them; of an open scale, what matplotlib finds."""
+    whole = ends(metric)
+    if whole is not None:
+        axes.set_yticks([whole[0] + (whole[1] - whole[0]) * n / steps for n in range(steps + 1)])
 
 
 def dress(axes: "Axes") -> None:

@@ -1,4 +1,4 @@
-"""All figures of a run: accuracy by arm or condition, by specialty, cost, and how long the conversations were."""
+"""All figures of a run: the headline by arm or condition, by specialty, cost, and how long the conversations were."""
 
 from collections import Counter
 from pathlib import Path
@@ -8,7 +8,8 @@ from openosce.errors import RunFolderError
 from openosce.reports.canvas import COLOURS, INK, Drawing, legend, save, settings
 from openosce.reports.conduct import is_failure
 from openosce.reports.costs import costs_drawing
-from openosce.reports.figure import Panel, accuracy_drawing, draw_doctor, dress, labels, order, panels
+from openosce.reports.figure import Panel, accuracy_drawing, draw_doctor, dress, ends, labels, order, panels, tick
+from openosce.reports.measures import spoken
 from openosce.reports.results import Analysis, Group
 from openosce.reports.sweep import ratings_drawing, sweep_drawing
 from openosce.reports.text import one_line
@@ -22,6 +23,8 @@ _MOST_PANELS = 24
 _COLUMNS = 4
 _SPREAD = 0.8
 """How much of the room between two arms all questions and doctors take."""
+_MARGIN = 0.08
+"""Of the scale, beyond its ends."""
 _MOST_DOCTORS = 6
 """With a panel of their own for the turns of their conversations."""
 _MOST_BARS = 60
@@ -29,7 +32,7 @@ _HATCHES = ("", "///", "...", "\\\\\\", "xx", "++", "--", "oo")
 
 
 def drawings(analysis: Analysis) -> list[Drawing]:
-    """Every figure that the run has something to show in; the accuracy, by arm or by condition, is always there."""
+    """Every figure that the run has something to show in; the headline, by arm or by condition, is always there."""
     found = [
         sweep_drawing(analysis) or accuracy_drawing(analysis),
         ratings_drawing(analysis),
@@ -62,7 +65,7 @@ def specialty_drawing(analysis: Analysis) -> Drawing | None:
     shown = sorted((pair for pair in groups if pair[1] >= _LEAST_CASES), key=lambda pair: -pair[1])[:_MOST_PANELS]
     if len(shown) < 2 or analysis.plan.swept:
         return None
-    rows = -(-len(shown) // _COLUMNS)
+    rows, headline = -(-len(shown) // _COLUMNS), spoken(analysis.plan.headline)
     with settings():
         from matplotlib.figure import Figure
 
@@ -73,10 +76,11 @@ def specialty_drawing(analysis: Analysis) -> Drawing | None:
             axes.set_title(f"{one_line(group.specialty or '', 30)} ({n_cases})", fontsize=9)
         for axes in grid.flat[len(shown) :]:
             axes.set_axis_off()
-        figure.supylabel("accuracy, 95% interval", fontsize=9)
+        figure.supylabel(f"{headline}, 95% interval", fontsize=9)
         legend(figure, grid.flat[:1])
     left_out = len(groups) - len(shown)
-    title = "Accuracy by specialty, with the number of cases" + (f"; {left_out} more in the table" if left_out else "")
+    more = f"; {left_out} more in the table" if left_out else ""
+    title = f"{headline.capitalize()} by specialty, with the number of cases{more}"
     return Drawing("specialties", title, _specialties_in_words(analysis, [group for group, _ in shown]), figure)
 
 
@@ -99,8 +103,12 @@ def _draw_specialty(axes: "Axes", analysis: Analysis, group: Group) -> None:
                 look["markerfacecolor"] = "none"
             draw_doctor(axes, analysis, n, places, group, **look)
     axes.set_xlim(-0.6, len(shared) - 0.4)
-    axes.set_ylim(-0.08, 1.08)
-    axes.set_yticks([0, 0.5, 1])
+    headline = analysis.plan.headline
+    whole = ends(headline)
+    if whole is not None:
+        margin = _MARGIN * (whole[1] - whole[0])
+        axes.set_ylim(whole[0] - margin, whole[1] + margin)
+    tick(axes, headline, 2)
     axes.set_xticks(range(len(shared)), labels(shared), fontsize=6.5)
     axes.tick_params(axis="y", labelsize=8)
     dress(axes)
@@ -119,7 +127,8 @@ def _specialties_in_words(analysis: Analysis, groups: list[Group]) -> str:
             means += [f"{row.estimate.mean:.2f}" for row in found if row.estimate.mean is not None]
         parts.append(f"{group.specialty}: {', '.join(means) or 'none'}")
     order = f"doctors {', '.join(analysis.plan.doctors)}, arms {', '.join(analysis.plan.arms)}"
-    return f"Accuracy by specialty, in the order of the {order}. " + "; ".join(parts)
+    name = spoken(analysis.plan.headline).capitalize()
+    return f"{name} by specialty, in the order of the {order}. " + "; ".join(parts)
 
 
 def turns_drawing(analysis: Analysis) -> Drawing | None:

@@ -9,7 +9,7 @@ from openosce.reports.text import one_line
 from openosce.runs.folder import MANIFEST, RunReader
 
 FACTORS = ("prompts", "patient", "summarizer", "grader", "policy", "cases", "settings", "trials", "seed", "rules")
-"""What a comparison can be about. Every further role of a study is a factor too; the doctor always is one."""
+"""What a comparison can be about, and whatever else the studies tell; the doctor always is a factor."""
 
 NOT_NOTED = "not noted"
 _FACTOR_OF = {
@@ -20,6 +20,8 @@ _FACTOR_OF = {
     "rules_hash": "rules",
 }
 _NO_FACTOR = ("benchmark",)
+_MOST_NAMED = 5
+"""Of the differences in a refusal: two sweeps differ in dozens."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ def differing(readers: Sequence[RunReader], factors: Collection[str]) -> tuple[D
     """
     studies = [_study(reader) for reader in readers]
     keys = dict.fromkeys(key for study in studies for key in study)
-    known = dict.fromkeys([*FACTORS, "doctor", *(_factor(key) for key in keys if key.startswith("roles."))])
+    known = dict.fromkeys([*FACTORS, "doctor", *(factor for key in keys if (factor := _factor(key)) not in _NO_FACTOR)])
     unknown = [factor for factor in factors if factor not in known]
     if unknown:
         raise StudyError(f"--factor {unknown[0]!r}: unknown; known are {', '.join(known)}")
@@ -105,7 +107,8 @@ def _refusal(undeclared: Sequence[Differing], runs: Sequence[str]) -> str:
     other = next(n for n, value in enumerate(first.values) if value != first.values[0])
     values = f"{_shown(first.values[0])} in {runs[0]} and {_shown(first.values[other])} in {runs[other]}"
     others = [one.key for one in undeclared[1:]]
-    more = f" (and {len(others)} more: {', '.join(others)})" if others else ""
+    named = ", ".join([*others[:_MOST_NAMED], *(["..."] if others[_MOST_NAMED:] else [])])
+    more = f" (and {len(others)} more: {named})" if others else ""
     said = f"the runs cannot be compared: {first.key} is {values}{more}"
     if any(one.factor in _NO_FACTOR for one in undeclared):
         return f"{said}; only runs of one benchmark can be compared"

@@ -27,6 +27,8 @@ from openosce.runs.folder import DATABASE, REPORT, RunReader, write_whole
 
 _TOLD_ELSEWHERE = ("notes", "fallbacks")
 """Keys of the manifest that the page's first paragraphs tell."""
+_FOLLOWS = ("columns", "metrics")
+"""Of the plan: what follows from the study and its arms, and would bury the rest."""
 _LONGEST_CELL = 5_000
 
 
@@ -118,7 +120,7 @@ def render_page(findings: Findings) -> str:
         losses=findings.losses,
         conversations=findings.conversations,
         sections=_with_figures(findings.analysis),
-        repeat=list(_flat({key: value for key, value in manifest.items() if key not in _TOLD_ELSEWHERE})),
+        repeat=list(_flat(_to_repeat(manifest))),
         style=style,
         script=script,
         policy=_policy(style, script),
@@ -141,6 +143,14 @@ def _with_figures(analysis: Analysis) -> list[tuple[Section, list[dict[str, Any]
         for section in sections(analysis)
         if section.sheets or any(name in drawn for name in section.figures)
     ]
+
+
+def _to_repeat(manifest: dict[str, Any]) -> dict[str, Any]:
+    """What of the manifest a reader needs to run the study again."""
+    told = {key: value for key, value in manifest.items() if key not in _TOLD_ELSEWHERE}
+    if isinstance(told.get("plan"), dict):
+        told["plan"] = {key: value for key, value in told["plan"].items() if key not in _FOLLOWS}
+    return told
 
 
 def _part(name: str) -> Markup:

@@ -41,6 +41,11 @@ class Metric:
     words: str = ""
     """What it is, for tables."""
 
+    @property
+    def is_share(self) -> bool:
+        """Whether its scale goes from 0 to 1."""
+        return (self.low, self.high) == (0, 1)
+
 
 @dataclass(frozen=True)
 class Plan:

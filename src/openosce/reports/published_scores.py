@@ -67,7 +67,8 @@ def adjusted_otherwise(article: Article, adjustment: str) -> Article:
         raise StudyError(f"--adjustment {adjustment!r}: unknown; known are {', '.join(ADJUSTMENTS)}")
     if adjustment == article.adjustment:
         return article
-    remark = f"adjusted by {adjustment}, where the article has {article.adjustment}"
+    otherwise = f"adjusted by {adjustment}, where the article has {article.adjustment}"
+    remark = "; ".join(filter(None, (article.remark, otherwise)))
     return replace(article, adjustment=adjustment, adjust=ADJUSTMENTS[adjustment], remark=remark)
 
 

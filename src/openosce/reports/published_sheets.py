@@ -47,6 +47,7 @@ def _arms(analysis: PublishedAnalysis, doctor: str) -> Sheet:
         (f"{row.a.arm} − {row.b.arm}", f"{row.difference:+.3f}", f"{row.p:.4f}", f"{row.p_adjusted:.4f}", row.family)
         for row in rows
     ]
-    sizes = dict.fromkeys(f"{row.family}: {row.family_size} tests are adjusted together" for row in rows)
-    heads = ("A minus B", "difference", "p", f"p ({analysis.scores.article.adjustment})", "family")
+    how = analysis.scores.article.adjustment
+    sizes = dict.fromkeys(f"{row.family}: {row.family_size} tests are adjusted together, by {how}" for row in rows)
+    heads = ("A minus B", "difference", "p", "adjusted\np", "family")
     return Sheet(f"arms of {doctor}, as published", heads, tuple(cells), tuple(sizes), prose=(0, 4))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from openosce.grading.record import ACCURACY, TrialKey
 from openosce.reports.examiner_agreement import ExaminerAgreement
+from openosce.reports.expert_agreement import Experts
 from openosce.reports.plan import Metric, Plan
 from openosce.reports.scores import Grading
 from openosce.runs.folder import CallSums
@@ -14,9 +15,9 @@ from openosce.statistics import Clustering, Difference, Estimate, Ratio, warns_a
 
 if TYPE_CHECKING:
     from openosce.reports.corrected import Corrected
-    from openosce.reports.sheets import Sheet
 
 _FEW = "few cases right or few wrong: the interval holds the true value less often than 95%"
+_NEAR_A_BOUND = "near an end of its scale: the interval may hold the true value less often than 95%"
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,8 @@ class ArmEstimate:
         mean = (mean - low) / (high - low)
         if not 0 <= mean <= 1:
             return None
-        return _FEW if warns_about_small_counts(mean, n_cases) else None
+        words = _FEW if self.metric.name == ACCURACY else _NEAR_A_BOUND
+        return words if warns_about_small_counts(mean, n_cases) else None
 
     def to_json(self) -> dict[str, Any]:
         """One entry of `estimates`."""
@@ -91,6 +93,19 @@ class GradedEstimate:
         """One entry of `gradings`."""
         by = {"policy": self.grading.policy, "graders": sorted(self.grading.graders)}
         return {"model": self.model, "arm": self.arm, **by, "metric": self.metric} | asdict(self.estimate)
+
+
+@dataclass(frozen=True)
+class Average:
+    """The headline's average over all parts of one examination, for one doctor under one condition."""
+
+    model: str
+    condition: str
+    estimate: Estimate
+
+    def to_json(self) -> dict[str, Any]:
+        """One entry of `averages`."""
+        return {"model": self.model, "condition": self.condition} | asdict(self.estimate)
 
 
 @dataclass(frozen=True)
@@ -229,10 +244,12 @@ class Analysis:
     """Planned answers without a score of another metric than the headline."""
     corrected: "tuple[Corrected, ...]" = ()
     """Accuracies corrected for a grader that experts have checked; none where they have not."""
-    experts: "tuple[Sheet, ...]" = ()
+    experts: Experts = field(default_factory=Experts)
     """How far experts agree with each other, and a grader with them; none where the run has no ratings."""
     examiners: tuple[ExaminerAgreement, ...] = ()
     """Every two examiners of the same answers, and experts; none where there is but one."""
+    averages: tuple[Average, ...] = ()
+    """Over the arms, where they are parts of one examination."""
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
@@ -265,6 +282,7 @@ class Analysis:
             "policy": self.plan.policy,
             "n_cases": self.n_cases,
             "estimates": [row.to_json() for row in self.estimates],
+            "averages": [row.to_json() for row in self.averages],
             "gradings": [row.to_json() for row in self.graded],
             "comparisons": [row.to_json() for row in self.comparisons],
             "normalized": [row.to_json() for row in self.normalized],
@@ -272,6 +290,7 @@ class Analysis:
             "cost_per_correct": [row.to_json() for row in self.cost_per_correct],
             "missing": [asdict(row) for row in self.missing],
             "unmeasured": [asdict(row) for row in self.unmeasured],
+            "experts": self.experts.to_json(),
             "examiners": [row.to_json() for row in self.examiners],
             "incorrect": [asdict(row) for row in self.incorrect],
             "endings": [asdict(row) for row in self.endings],

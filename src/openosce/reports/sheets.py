@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from openosce.grading.record import ACCURACY
 from openosce.reports.plan import Plan
 from openosce.reports.results import ALL, Analysis, ArmEstimate, Comparison, Group, total
 from openosce.reports.scores import COUNTED_EVIDENCE, ScoreTable
@@ -148,7 +149,8 @@ def gradings(analysis: Analysis, doctor: str) -> Sheet | None:
         f"the headline is {analysis.gradings[0].name}; all grade the same answers",
         f"n is given where cases are left out for want of a score; {NOTHING}: nothing is graded that way",
     )
-    return Sheet(f"{doctor} under every match policy", heads, tuple(rows), notes)
+    of_headline = "match policy" if analysis.plan.headline.name == ACCURACY else "policy"
+    return Sheet(f"{doctor} under every {of_headline}", heads, tuple(rows), notes)
 
 
 def by_group(analysis: Analysis, doctor: str, key: str) -> Sheet | None:
@@ -164,7 +166,8 @@ def by_group(analysis: Analysis, doctor: str, key: str) -> Sheet | None:
         cells = [_mean_with_n(row.estimate.mean, row.estimate.n_cases, n_planned) for row in found]
         rows.append((getattr(group, key), str(n_planned), *cells))
     label = {"dataset": "data set"}.get(key, key)
-    notes = ("mean accuracy; n is given where cases are left out for want of a valid answer", *left_out)
+    left_out_cases = "n is given where cases are left out for want of a valid answer"
+    notes = (f"mean {analysis.plan.headline.name}; {left_out_cases}", *left_out)
     return Sheet(f"{doctor} by {label}", (label, "cases", *arms), tuple(sorted(rows)), notes, compact=True)
 
 
@@ -209,15 +212,21 @@ def _compared(title: str, heads: tuple[str, ...], rows: Sequence[tuple[tuple[str
 
 
 def cases(table: ScoreTable, doctor: str, trial: int | None, limit: int) -> Sheet:
-    """The first cases with one doctor's marks, a column an arm: the sum of the scores and how many there are."""
+    """The first cases with one doctor's marks, a column an arm: the sum of the scores and how many there are.
+
+    Of what is no share, the mean.
+    """
     plan = table.plan
     arms, left_out = shown_arms(plan)
     places = [plan.arms.index(arm) for arm in arms]
     slots = [n for n in range(table.values.shape[-1]) if trial is None or n % plan.trials == trial]
     values = table.values[plan.doctors.index(doctor)]
-    rows = [(case.id, *(_marks(values[a, c, slots]) for a in places)) for c, case in enumerate(table.cases[:limit])]
+    is_share = (table.metric.low, table.metric.high) == (0, 1)
+    cell = _marks if is_share else _mean
+    rows = [(case.id, *(cell(values[a, c, slots]) for a in places)) for c, case in enumerate(table.cases[:limit])]
     more = len(table.cases) - limit
-    notes = [f"marks out of valid answers; {NOTHING} where there is none", *left_out]
+    shown = "marks out of valid answers" if is_share else f"mean {table.metric.name} over valid answers"
+    notes = [f"{shown}; {NOTHING} where there is none", *left_out]
     if more > 0:
         notes.append(f"and {more} more cases; name one to see it")
     title = f"{doctor}, {len(table.cases)} cases" + ("" if trial is None else f", trial {trial}")
@@ -266,3 +275,8 @@ def _missing_in_short(analysis: Analysis, doctor: str, arm: str) -> str:
 def _marks(values: NDArray[np.float64]) -> str:
     valid = values[~np.isnan(values)]
     return f"{valid.sum():g}/{len(valid)}" if len(valid) else NOTHING
+
+
+def _mean(values: NDArray[np.float64]) -> str:
+    valid = values[~np.isnan(values)]
+    return f"{valid.mean():.1f}" if len(valid) else NOTHING

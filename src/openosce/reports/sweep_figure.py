@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from openosce.reports.canvas import COLOURS, INK, MARKERS, Drawing, legend, settings
-from openosce.reports.figure import dress
+from openosce.reports.figure import bound, dress
 from openosce.reports.measures import spoken
 from openosce.reports.plan import Metric, Plan
 from openosce.reports.results import Analysis, ArmEstimate
@@ -135,7 +135,7 @@ def lines_drawing(analysis: Analysis, key: str, lines: Sequence[Line]) -> Drawin
         axes.set_xticks(list(places.values())[::every], [f"{number:g}" for number in numbers[::every]], fontsize=9)
         axes.set_xlabel(one_line(key, 60))
         axes.set_ylabel(f"{analysis.plan.headline.name}, 95% interval")
-        _bound(axes.set_ylim, axes.get_ylim(), analysis.plan.headline)
+        bound(axes.set_ylim, axes.get_ylim(), analysis.plan.headline)
         dress(axes)
         legend(figure, [axes])
     name = analysis.plan.headline.name.capitalize()
@@ -234,16 +234,10 @@ def _draw_rows(axes: "Axes", analysis: Analysis, doctor: str, arms: Sequence[str
             bar: dict[str, Any] = {"fmt": "none", "ecolor": colour, "elinewidth": 1.3, "capsize": 2}
             axes.errorbar([found.mean], [place], xerr=lengths, **bar)
         axes.plot([found.mean], [place], marker, color=colour, markersize=4.5, zorder=3, clip_on=False)
-    _bound(axes.set_xlim, axes.get_xlim(), metric)
+    bound(axes.set_xlim, axes.get_xlim(), metric)
     axes.set_ylim(len(arms) - 0.4, -0.6)
     axes.grid(axis="x", color=INK, alpha=0.15, linewidth=0.7)
     dress(axes)
-
-
-def _bound(put: Any, limits: tuple[float, float], metric: Metric) -> None:
-    """Show the whole scale, and intervals that pass it."""
-    low, high = limits
-    put(low if metric.low is None else min(metric.low, low), high if metric.high is None else max(metric.high, high))
 
 
 def _rows_in_words(analysis: Analysis, arms: Sequence[str], panels: Sequence[tuple[str, Metric]], what: str) -> str:

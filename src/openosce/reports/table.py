@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from rich import box
 from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -19,6 +20,11 @@ _WIDTH_IN_PIPES = 100
 _SHOWN_FAILURES = 10
 _LONG_WORD = 6
 _MOST_LINES = 4
+_SHORT_NAME = 16
+"""Names of rows up to here are never broken."""
+_MANY_CONDITIONS = 12
+_IN_BRIEF = ("accuracy", "normalized", "failures", "calls")
+"""Sections of a sweep over many conditions that a run ends with: all of them would fill a dozen screens."""
 _BETWEEN_WORDS = re.compile(r"[_\s=:/,-]+")
 _ELSEWHERE = ("comparisons", "missing")
 """Sections that `osce report` and `osce analyze --json` tell."""
@@ -32,31 +38,38 @@ def terminal() -> Console:
     return console
 
 
-def analysis_tables(analysis: Analysis) -> Group:
-    """The tables of a report in its order, without those that only the page and the files have room for."""
-    shown = [section for section in sections(analysis, _SHOWN_FAILURES) if section.name not in _ELSEWHERE]
-    return Group(*(sheet_table(sheet) for section in shown for sheet in section.sheets))
+def analysis_tables(analysis: Analysis, *, brief: bool = False) -> Group:
+    """The tables of a report in its order, without those that only the page and the files have room for.
+
+    In `brief`, a sweep over many conditions shows its headline, and says where the rest is.
+    """
+    found = [section for section in sections(analysis, _SHOWN_FAILURES) if section.name not in _ELSEWHERE]
+    is_brief = brief and len(analysis.plan.swept) > _MANY_CONDITIONS
+    shown = [section for section in found if not is_brief or section.name in _IN_BRIEF]
+    rest = [section.heading.lower() for section in found if section.sheets and section not in shown]
+    where = [Text(f"in the report, and by osce analyze: {', '.join(rest)}")] if rest else []
+    return Group(*(sheet_table(sheet) for section in shown for sheet in section.sheets), *where)
 
 
 def sheet_table(sheet: Sheet) -> RenderableType:
     """One sheet with its title above and its notes below."""
-    table = Table(
-        title=Text(visible(sheet.title), style="bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
-    )
+    title = Text(visible(sheet.title), style="bold")  # a table's own title would be broken at the table's width
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.collapse_padding = True
-    narrow = _narrowed(_arms(sheet))
+    narrow, names = _narrowed(_arms(sheet)), [row[0] for row in sheet.rows if row]
     for n, head in enumerate(sheet.heads):
         table.add_column(
             Text(visible(narrow.get(head, head))),
             justify="left" if n in sheet.prose else "right",
             vertical="top",
             max_width=_LONG_WORD if head in narrow else None,
+            no_wrap=n == 0 and max(map(len, names), default=0) <= _SHORT_NAME and "\n" not in "".join(names),
             overflow="fold",
         )
     for row in sheet.rows:
         table.add_row(*(Text(visible(cell)) for cell in row))
     notes = [*sheet.notes, *_legend(narrow)]
-    return Group(table, *(Text(f"  {visible(note)}", style="dim") for note in notes), Text())
+    return Group(title, table, *(Padding(Text(visible(note), style="dim"), (0, 0, 0, 2)) for note in notes), Text())
 
 
 def _arms(sheet: Sheet) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The figure of a trend: how accuracy moved from run to run."""
+"""The figure of a trend: how the headline moved from run to run."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ _SPREAD = 0.3
 
 
 def write_trend(found: RunsCompared, path: Path) -> Path:
-    """Draw accuracy with 95 % intervals by run, a line an arm, a panel a doctor, and write it as SVG, PNG or PDF.
+    """Draw the headline with 95 % intervals by run, a line an arm, a panel a doctor, and write it as SVG, PNG or PDF.
 
     Raises:
         StudyError: The file's ending names no known format, or it cannot be written.
@@ -56,5 +56,5 @@ def _draw(axes: "Axes", found: RunsCompared, line: Line) -> None:
     names = [one_line(Path(run).name, 24) for run in found.runs]
     axes.set_xticks(range(len(names)), names, fontsize=9)
     axes.set_title(one_line(" → ".join(dict.fromkeys(line.doctors)), 90), fontsize=10)
-    axes.set_ylabel("accuracy, 95% interval", fontsize=9)
+    axes.set_ylabel(f"{found.metric}, 95% interval", fontsize=9)
     dress(axes)

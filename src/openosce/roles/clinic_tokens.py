@@ -18,6 +18,7 @@ _MARKS = r"[ \t*_`\"'”’\])]{0,8}"
 _START = r"(?:^[ \t>*_`#\"'“(\[•-]{0,12}|(?<=[.!?:])[ \t]{1,3}[*_`\"'“(\[]{0,4})"
 # "DIAGNOSIS READY? Not yet": the doctor talks about the token.
 _NO_TALK = r"(?![ \t]*\?|[ \t]+(?i:is|yet|when|once|after|until|only|means)\b)"
+_ENDS = " \t\r\n*_`\"'“”[]<>"
 _GAP = r"[ \t_]{1,3}"
 
 
@@ -99,5 +100,5 @@ def _sentence_before(reply: str, place: int) -> str:
 
 def _bare(text: str) -> str:
     """A text without markup and brackets at its ends."""
-    bare = text.strip(" \t\r\n*_`\"'“”[]<>")
-    return bare[:-1].rstrip() if bare.endswith(".") else bare
+    bare = text.strip(_ENDS)
+    return bare[:-1].strip(_ENDS) if bare.endswith(".") else bare

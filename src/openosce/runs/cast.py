@@ -21,8 +21,13 @@ class Casting:
         """Look up every name of the study.
 
         Raises:
-            StudyError: A role or model that nobody knows; the message lists those there are.
+            StudyError: A role or model that nobody knows; the message lists those there are. Or a grader that cannot
+                follow the match policy.
         """
+        for condition in study.conditions:
+            if "grader" in condition.roles:
+                policy = study.benchmark.policy(condition.settings)
+                refuse_policy(study.benchmark, condition.roles["grader"], policy.partition("@")[0])
         self._study = study
         self._prompts = prompts
         lanes = Lanes(study.limits)
@@ -76,6 +81,20 @@ class Lanes:
                 Rate(limits.tokens_per_minute) if limits.tokens_per_minute else None,
             )
         return self._lanes[endpoint]
+
+
+def refuse_policy(benchmark: Benchmark, spec: ModelSpec, policy: str) -> None:
+    """See that the grader of a study can follow its match policy.
+
+    Raises:
+        StudyError: It is a model, and the benchmark's models ask another question; the message says what can be done.
+    """
+    kind = benchmark.roles["grader"]
+    if spec.name not in kind.builtins and kind.policies and policy not in kind.policies:
+        raise StudyError(
+            f"{spec.name} cannot grade by the policy {policy!r}: models that grade {benchmark.name} know "
+            f"{', '.join(kind.policies)} alone; choose that, or a built-in grader ({', '.join(kind.builtins)})"
+        )
 
 
 def build_role_model(benchmark: Benchmark, role: str, spec: ModelSpec) -> Model | None:

@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
@@ -68,6 +68,38 @@ def swept(tables: Mapping[str, Any], benchmark: Benchmark) -> Iterator[tuple[str
         for key, value in zip(values, chosen, strict=True):
             _put(changed, key, value)
         yield ", ".join(_said(key, value) for key, value in zip(values, chosen, strict=True)), changed
+
+
+def refuse_unlike(conditions: tuple[Condition, ...], benchmark: Benchmark) -> None:
+    """See that all conditions ask the same arms and grade by one policy: the report has one of each.
+
+    Raises:
+        StudyError: A sweep changes them.
+    """
+    own, first = benchmark.name.replace("-", "_"), conditions[0]
+    for other in conditions[1:]:
+        if other.arms != first.arms:
+            raise StudyError(
+                f"sweep.{own}: {other.name!r} asks other arms than {first.name!r}; arms stand side by side without a "
+                f"sweep: {own}.arms names them all"
+            )
+        if benchmark.policy(other.settings) != benchmark.policy(first.settings):
+            raise StudyError(
+                f"sweep.{own}: {other.name!r} has another match policy than {first.name!r}; the report shows others "
+                "beside the headline's, without a sweep"
+            )
+
+
+def refuse_swept(keys: Iterable[str], tables: Mapping[str, Any]) -> None:
+    """See that no flag sets what a study sweeps: every condition would pass over it.
+
+    Raises:
+        StudyError: One does.
+    """
+    table = tables.get("sweep")
+    both = {key for key, _ in _flat(table)} & set(keys) if isinstance(table, Mapping) else set()
+    if both:
+        raise StudyError(f"{min(both)}: is swept by the study, so it cannot be set besides; change [sweep] instead")
 
 
 def columns(conditions: tuple[Condition, ...], benchmark: Benchmark) -> tuple[Column, ...]:

@@ -75,14 +75,16 @@ def _measures(study: Study) -> tuple[Measure, ...]:
 
 
 def _changed(condition: Condition, study: Study) -> dict[str, Any]:
-    """What a condition sets otherwise than the first: settings, and roles with their models."""
+    """What a condition sets otherwise than the first: settings, roles with their models, files that settings name."""
     before, now = study.settings.model_dump(mode="json"), condition.settings.model_dump(mode="json")
     settings = {key: value for key, value in now.items() if value != before[key]}
     models = {**condition.roles, **{f"doctor {name}": spec for name, spec in condition.doctors.items()}}
     first = study.conditions[0]
     known = {**first.roles, **{f"doctor {name}": spec for name, spec in first.doctors.items()}}
     roles = {role: _role(spec) for role, spec in models.items() if spec != known[role]}
-    return {"settings": settings, "roles": roles}
+    data, usual = study.benchmark.data(condition.settings), study.benchmark.data(study.settings)
+    files = {name: digest for name, digest in data.items() if digest != usual.get(name)}
+    return {"settings": settings, "roles": roles, **({"data": files} if files else {})}
 
 
 def _role(spec: ModelSpec) -> dict[str, Any]:

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from openosce.benchmarks import find_benchmark
-from openosce.cases import GraderPart, grader_part
+from openosce.benchmarks import Benchmark, Place, Settings
+from openosce.cases import Case, grader_part
 from openosce.errors import RunFolderError, StudyError
-from openosce.grading import ACCURACY, Answer, LexiconGrader, ModelGrader, TrialKey, find_policy, score_answer
+from openosce.grading import ACCURACY, Answer, TrialKey, find_policy, score_answer
 from openosce.grading.grader import OPTIONS, Grader
 from openosce.grading.policies import MatchPolicy
 from openosce.models import Model, ModelSpec, PacedModel, PromptPack, load_prices, load_prompts
 from openosce.models.providers import require_key
-from openosce.runs.cast import Lanes, build_role_model
+from openosce.runs.cast import Lanes, build_role_model, refuse_policy
 from openosce.runs.folder import MANIFEST, AddedScores, Judge, RunReader, RunWriter
 from openosce.runs.journal import Journal, JournaledModel
 from openosce.runs.stored import Marker, OnMarked, marker_noted, note_in_manifest, refuse_a_mixture, work_off
@@ -45,6 +45,9 @@ class PreparedGrading:
     """A grading with everything read and looked up: nothing is left that could be unusable input."""
 
     folder: Path
+    benchmark: Benchmark
+    settings: Settings
+    """The benchmark's defaults: a grader stands outside trials, and none of it hangs on settings."""
     spec: ModelSpec
     policy: MatchPolicy
     model: Model | None
@@ -69,8 +72,7 @@ class PreparedGrading:
         if self.is_own:
             return ()
         by_rule = self.judge.policy == self.own.judge.policy and self.policy.mcq != "grader"
-        is_mcq = find_benchmark(self.own.benchmark).is_mcq
-        return tuple(arm for arm in self.own.arms if not (by_rule and is_mcq(arm)))
+        return tuple(arm for arm in self.own.arms if not (by_rule and self.benchmark.is_mcq(arm)))
 
     @property
     def marker(self) -> Marker:
@@ -109,10 +111,14 @@ def prepare_grading(
     head = {"benchmark": own.benchmark}
     study = to_study({"study": head, "roles": {"grader": role}, "limits": {"in_flight": in_flight}})
     spec = study.roles["grader"]
+    match_policy = find_policy(policy or own.judge.policy.partition("@")[0])
+    refuse_policy(study.benchmark, spec, match_policy.name)
     return PreparedGrading(
         folder,
+        study.benchmark,
+        study.settings,
         spec,
-        find_policy(policy or own.judge.policy.partition("@")[0]),
+        match_policy,
         build_role_model(study.benchmark, "grader", spec),
         load_prompts(study.benchmark.prompts, own_prompts),
         study.limits,
@@ -196,23 +202,23 @@ class _Grading:
         self._prepared = prepared
         self._reader, self._writer = reader, writer
         self._on_graded = on_graded
-        self._grader = _grader(prepared, Journal(writer, load_prices(), prepared.limits))
-        self._parts: dict[str, GraderPart] = {}
-        self._is_mcq = find_benchmark(prepared.own.benchmark).is_mcq
+        self._journal = Journal(writer, load_prices(), prepared.limits)
+        self._model = _paced(prepared)
+        self._cases: dict[str, Case] = {}
         self._is_noted = False
 
     async def grade(self, item: tuple[TrialKey, Answer]) -> None:
         """Grade one answer, and write its scores."""
         key, answer = item
-        if key.case_id not in self._parts:
-            self._parts[key.case_id] = grader_part(self._reader.case(key.case_id))
-        prepared = self._prepared
+        if key.case_id not in self._cases:
+            self._cases[key.case_id] = self._reader.case(key.case_id)
+        prepared, case = self._prepared, self._cases[key.case_id]
         graded = await score_answer(
             answer,
-            mcq=self._is_mcq(answer.arm),
-            part=self._parts[key.case_id],
+            mcq=prepared.benchmark.is_mcq(answer.arm),
+            part=grader_part(case),
             policy=prepared.policy,
-            grader=self._grader,
+            grader=self._grader(case, key),
             repeats=prepared.own.repeats,
         )
         if not self._is_noted and not prepared.is_own:  # the run's own stands there already
@@ -222,13 +228,25 @@ class _Grading:
         self._writer.write(added)
         self._on_graded(added)
 
+    def _grader(self, case: Case, key: TrialKey) -> Grader:
+        """As the benchmark fills the role: AgentClinic's models are moderators."""
+        prepared = self._prepared
+        kind, spec = prepared.benchmark.roles["grader"], prepared.spec
+        place = Place(case, key, "", prepared.settings, prepared.prompts)
+        grader: Grader
+        if self._model is None or kind.modelled is None:
+            grader = kind.builtins[spec.name](place)
+        else:
+            journaled = JournaledModel(self._model, "grader", spec, self._journal, None)
+            grader = kind.modelled(spec.name, journaled, place)
+        return grader
 
-def _grader(prepared: PreparedGrading, journal: Journal) -> Grader:
-    spec, model = prepared.spec, prepared.model
-    if model is None:
-        return LexiconGrader()
-    paced = PacedModel(model, Lanes(prepared.limits).of(spec), "grader")
-    return ModelGrader(spec.name, JournaledModel(paced, "grader", spec, journal, None), prepared.prompts)
+
+def _paced(prepared: PreparedGrading) -> PacedModel | None:
+    """The grader's model at the pace of its endpoint; None for a rule."""
+    if prepared.model is None:
+        return None
+    return PacedModel(prepared.model, Lanes(prepared.limits).of(prepared.spec), "grader")
 
 
 def _refuse_a_mixture(reader: RunReader, prepared: PreparedGrading) -> None:

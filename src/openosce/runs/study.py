@@ -15,7 +15,7 @@ from openosce.benchmarks import Benchmark, Settings, find_benchmark
 from openosce.cases.record import Record
 from openosce.errors import StudyError
 from openosce.models import ModelSpec
-from openosce.runs.conditions import Condition, swept
+from openosce.runs.conditions import Condition, refuse_unlike, swept
 
 _Table = TypeVar("_Table", bound=Record)
 
@@ -131,7 +131,7 @@ class Study:
 
     @property
     def arms(self) -> tuple[str, ...]:
-        """The arms of all conditions together."""
+        """The arms of all conditions: those that no sweep changes are asked in the first alone."""
         return self.conditions[0].arms
 
     @property
@@ -189,6 +189,7 @@ def to_study(tables: dict[str, Any], text: str | None = None, environment: Mappi
     urls = {name: environment.get(f"OPENOSCE_{name.upper()}_BASE_URL") or head.base_url for name in benchmark.roles}
     found = [_condition(name, changed, benchmark, urls) for name, changed in swept(tables, benchmark)]
     first, *others = (condition for condition, _ in found)
+    refuse_unlike((first, *others), benchmark)
     return Study(
         benchmark=benchmark,
         cases=head.cases,

@@ -9,8 +9,9 @@ from openosce.statistics.agreement import (
     raw_agreement,
 )
 from openosce.statistics.agreement_alpha import krippendorff_alpha
-from openosce.statistics.agreement_numbers import kendall_tau_b, kendalls_w, pearson, spearman
+from openosce.statistics.agreement_numbers import count_agreement, kendall_tau_b, kendalls_w, pearson, spearman
 from openosce.statistics.agreement_resampling import Agreement
+from openosce.statistics.averages import mean_of_means
 from openosce.statistics.clustering import Clustering, clustering
 from openosce.statistics.correction import Corrected, corrected_accuracy, rogan_gladen
 from openosce.statistics.estimates import (
@@ -48,6 +49,7 @@ __all__ = [
     "clustering",
     "cohens_kappa",
     "corrected_accuracy",
+    "count_agreement",
     "detection",
     "fleiss_kappa",
     "gwet_ac1",
@@ -58,6 +60,7 @@ __all__ = [
     "krippendorff_alpha",
     "mcnemar",
     "mcnemar_of_cases",
+    "mean_of_means",
     "mean_over_cases",
     "paired_difference",
     "paired_ratio",

@@ -168,6 +168,49 @@ def kendalls_w(
     return with_interval(name, statistic, len(complete), resamples, undefined=undefined)
 
 
+def count_agreement(
+    a: ArrayLike,
+    b: ArrayLike,
+    most: float,
+    *,
+    rng: np.random.Generator,
+    n_resamples: int = 2_000,
+    confidence: float = 0.95,
+) -> Agreement:
+    """How close the counts of two raters are: 1 less the mean of |a - b|, as a share of the most that can be counted.
+
+    Args:
+        a: Shape (n_cases,): what one rater counts in every case, from 0 to `most`; NaN where there is no count.
+        b: Shape (n_cases,): what the other counts, the same cases in the same order.
+        most: The highest count, as the number of a case's trials; more than 0.
+        rng: Source of randomness for the interval.
+        n_resamples: Resamples of the cases, 1 or more.
+        confidence: Coverage of the percentile interval, a fraction in (0, 1).
+
+    Returns:
+        A share in [0, 1] over the cases that both counted; None and a reason if there are none.
+
+    Raises:
+        ValueError: The lengths differ, a count is not from 0 to `most`, or there are no resamples.
+        TypeError: `rng` is no `numpy.random.Generator`.
+
+    Source: CRAFT-MD 2025 (Nature Medicine), Methods, the assessment of the grader.
+    """
+    first, second = pairs_or_nan(a, b)
+    for side in (first, second):
+        odd = side[(side < 0) | (side > most)]
+        if most <= 0 or len(odd):
+            raise ValueError(f"expected counts from 0 to {most}" + (f", got {odd[0]}" if len(odd) else ""))
+    x, y, missing = rated_by_both(first, second)
+    name, resamples = "agreement of counts", Resamples(rng, n_resamples, confidence)
+    if missing is not None:
+        return without_value(name, 0, resamples, missing)
+    shares = 1 - np.abs(x - y) / most
+    return with_interval(
+        name, lambda weights: weights @ shares / len(shares), len(shares), resamples, undefined=_ONE_CASE
+    )
+
+
 def _correlation(
     name: str,
     sides: tuple[Array, Array, str | None],

@@ -30,8 +30,11 @@ def measures(settings: AgentClinicSettings) -> tuple[Measure, ...]:
         counted[tests_ordered.IMAGE_REQUESTS] = "how often the doctor asked for the image"
     found = [Measure(name, _NO_POLICY, _RULE, arms, 0.0, None, words) for name, words in counted.items()]
     found.append(Measure(trial.REFUSED, _NO_POLICY, _RULE, arms, words="share that refused to play the role"))
+    if settings.images == "on_request":
+        words = "share of encounters in which the doctor asked for the image"
+        found.append(Measure(tests_ordered.IMAGE_REQUESTED, _NO_POLICY, _RULE, arms, words=words))
     if settings.images != "none":
-        words = "share of diagnoses that equal a wrong option, which no doctor saw"
+        words = "share of wrong diagnoses that equal another option, which no doctor saw"
         found.append(Measure(trial.HIDDEN_OPTION, _NO_POLICY, _RULE, arms, words=words))
     if settings.perception:
         low, high = perception.LEAST, perception.MOST

@@ -23,7 +23,7 @@ _SCALE = re.compile(
 )
 _FIRST = re.compile(
     r"[\s#>({[]*(?:\w+(?:\s+rating)?\s*:\W*)?(?P<value>\d+)"
-    r"(?!\d|[.,]\d|\s*%|\s*[-–]\s*\d|\W*\b(?:or|to|and)\s+\d)(?=\W|$)"
+    r"(?!\d|[.,]\d|\s*%|\s*[-–]\s*\d|\W*\b(?:or|to|and)\s+\d|\s*(?:/|\bout of\b|\bof\b)\s*\d)(?=\W|$)"
 )
 _NUMBER = re.compile(r"(?<![\w.,])[-–]?\d+(?:[.,]\d+)?")
 
@@ -87,7 +87,7 @@ def read_rating(reply: str) -> int:
     """Read a whole number from 1 to 10: `8`, `8/10`, `**8** out of 10`, `Confidence: 8. I trust her`, `eight`.
 
     Raises:
-        GraderError: There is none, there are several ("between 7 and 8"), or it lies outside.
+        GraderError: There is none, there are several ("between 7 and 8"), it lies outside, or on another scale ("4/5").
     """
     text = _OUT_OF_TEN.sub("", _SCALE.sub("", re.sub(r"[*_`\"“”]", "", reply)))
     first = _FIRST.match(text)

@@ -62,5 +62,6 @@ ROLES = {
         {"builtin/lexicon": lambda place: LexiconGrader()},
         lambda name, model, place: Moderator(name, model, place.prompts),
         outside_trials=True,
+        policies=("moderator",),
     ),
 }

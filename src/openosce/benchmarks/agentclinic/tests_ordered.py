@@ -19,9 +19,11 @@ from openosce.roles.test_names import is_examination, name_of, single_orders
 TESTS_ORDERED = "tests_ordered"
 NOT_IN_RECORD = "tests_not_in_record"
 IMAGE_REQUESTS = "image_requests"
+IMAGE_REQUESTED = "image_requested"
+"""Whether the doctor asked for the image at all; 0 or 1."""
 DOCTOR_TURNS = "doctor_turns"
 COST = "cost"
-METRICS = (TESTS_ORDERED, NOT_IN_RECORD, IMAGE_REQUESTS, DOCTOR_TURNS, COST)
+METRICS = (TESTS_ORDERED, NOT_IN_RECORD, IMAGE_REQUESTS, IMAGE_REQUESTED, DOCTOR_TURNS, COST)
 UNKNOWN_PRICE = "unknown_price"
 """The reason of a missing cost: the tests that the price book does not hold."""
 
@@ -62,6 +64,7 @@ def count_orders(transcript: Transcript, part: MeasurementPart, prices: TestPric
         _count(TESTS_ORDERED, len(ordered), _named(test.name for test in ordered)),
         _count(NOT_IN_RECORD, len(absent), _named(test.name for test in absent)),
         _count(IMAGE_REQUESTS, image_requests(transcript)),
+        _count(IMAGE_REQUESTED, min(1, image_requests(transcript))),
         _count(DOCTOR_TURNS, doctor_turns(transcript)),
         _cost(ordered, prices),
     )

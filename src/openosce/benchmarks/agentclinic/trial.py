@@ -11,7 +11,7 @@ from openosce.benchmarks.benchmark import Cast
 from openosce.cases import Case, MeasurementPart, grader_part, measurement_part
 from openosce.encounters import DOCTOR, PATIENT, Encounter, EndReason, Transcript, run_encounter
 from openosce.errors import EncounterError
-from openosce.grading import Answer, Missing, Score, find_policy, reason_for, score_answer
+from openosce.grading import ACCURACY, Answer, Missing, Score, find_policy, reason_for, score_answer
 from openosce.grading.grader import NO_DIAGNOSIS
 from openosce.grading.options import named_options
 from openosce.roles import Question
@@ -27,7 +27,7 @@ INVENTED, LEFT_OUT = "readings_invented", "readings_left_out"
 _COUNTED = (*METRICS, INVENTED, LEFT_OUT, REFUSED)
 """What every encounter is counted for."""
 HIDDEN_OPTION = "hidden_option"
-"""Whether the diagnosis of an image case is one of its wrong options, which no doctor has seen; 0 or 1."""
+"""Whether a wrong diagnosis of an image case is one of its other options, which no doctor has seen; 0 or 1."""
 
 
 async def run_trial(
@@ -86,7 +86,7 @@ async def _with_scores(
         *count_orders(transcript, part, settings.prices),
         *_faithfulness(transcript, part),
         *_refused(transcript, settings),
-        *_hidden_option(answer, transcript, case, settings),
+        *_hidden_option(graded, transcript, case, settings),
     )
     if settings.perception:
         scores += await perceive(cast.roles[PATIENT], transcript, settings.why)
@@ -142,14 +142,33 @@ def _refused(transcript: Transcript, settings: AgentClinicSettings) -> tuple[Sco
 
 
 def _hidden_option(
-    answer: Answer, transcript: Transcript, case: Case, settings: AgentClinicSettings
+    graded: Answer, transcript: Transcript, case: Case, settings: AgentClinicSettings
 ) -> tuple[Score, ...]:
-    """Where images are shown: whether the diagnosis names just one option, and a wrong one."""
+    """Where images are shown: whether a wrong diagnosis names just one option, and not the correct one.
+
+    Source: AgentClinic (2024), section on AgentClinic-NEJM: a share of the incorrect answers, so that a right diagnosis
+    has no such score, and neither has a doctor that gives none.
+    """
     if settings.images == "none":
         return ()
+    said = graded.text if read_diagnosis(transcript[-1].text) else None
+    reason = _no_wrong_diagnosis(said, graded, case, settings)
+    if said is None or reason is not None:
+        return (Score(HIDDEN_OPTION, None, "-", "rule", missing_reason=reason),)
+    named = [case.choices[place] for place in named_options(said, case.choices)]
+    other = len(named) == 1 and named[0].strip().casefold() != case.diagnosis.name.strip().casefold()
+    return (Score(HIDDEN_OPTION, float(other), "-", "rule", ", ".join(named) or None),)
+
+
+def _no_wrong_diagnosis(said: str | None, graded: Answer, case: Case, settings: AgentClinicSettings) -> str | None:
+    """Why nothing can be said of a wrong diagnosis; None where there is one, and options."""
+    policy = str(find_policy(settings.policy))
+    verdicts = [score for score in graded.scores if score.metric == ACCURACY and score.policy == policy]
+    values = [score.value for score in verdicts if score.value is not None]
     if not case.choices:
-        return (Score(HIDDEN_OPTION, None, "-", "rule", missing_reason=Missing.CASE_LACKS_PART.because("choices")),)
-    said = answer.text if read_diagnosis(transcript[-1].text) else None
-    named = [case.choices[place] for place in named_options(said, case.choices)] if said else []
-    wrong = len(named) == 1 and named[0].strip().casefold() != case.diagnosis.name.strip().casefold()
-    return (Score(HIDDEN_OPTION, float(wrong), "-", "rule", ", ".join(named) or None),)
+        return Missing.CASE_LACKS_PART.because("choices")
+    if said is None:
+        return Missing.DOES_NOT_APPLY.because("no diagnosis")
+    if not values:
+        return verdicts[0].missing_reason
+    return Missing.DOES_NOT_APPLY.because("the diagnosis is right") if sum(values) > len(values) / 2 else None

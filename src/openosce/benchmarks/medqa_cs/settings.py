@@ -11,11 +11,12 @@ from openosce.grading.student_output import SECTIONS
 
 
 class MedQACSSettings(Settings):
-    """Sections, marking and trials; the defaults are the paper's."""
+    """Sections, marking and trials; the defaults are the paper's where its tables and prompts agree."""
 
     sections: tuple[str, ...] = SECTIONS
-    weighting: Literal["as_published", "as_prompted"] = "as_published"
-    """Which weights make the headline: those under which the paper's figures come out, or those of its prompts."""
+    weighting: Literal["as_prompted", "as_published"] = "as_prompted"
+    """Which weights make the headline: those of the paper's prompts, under which a case without target examinations
+    leaves the mean, or those under which the paper's figures come out. Both are stored and shown."""
     configuration: Literal[1, 2, 3] = 3
     """How a question that fits the bank only slightly is marked."""
     finer: bool = False

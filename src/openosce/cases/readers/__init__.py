@@ -21,8 +21,8 @@ from openosce.errors import CaseFileError
 
 STARTER = "starter"
 """The name under which our own cases go."""
-SETS = (STARTER, "starter_images")
-"""Our own cases, by the names of their folders; `starter-images` is as good as `starter_images`."""
+SETS = (STARTER, "starter-images")
+"""Our own cases; in the names of their folders, `_` stands for `-`, and they are known by those too."""
 
 _FORMATS: tuple[
     tuple[Callable[[dict[str, Any]], bool], Callable[[str, Path], Iterator[Case]]],
@@ -86,8 +86,8 @@ def _own_folder(source: str | Path) -> Path | None:
     name = str(source)
     if is_fetched(name):
         return fetched_folder(name)
-    name = name.replace("-", "_")
-    return Path(str(resources.files("openosce.cases") / name)) if name in SETS else None
+    name = name.replace("_", "-")
+    return Path(str(resources.files("openosce.cases") / name.replace("-", "_"))) if name in SETS else None
 
 
 def _in_folder(folder: Path) -> list[Path]:

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from openosce.grading.record import Rating
-from openosce.reports.experts import GraderCheck, grader_checks
+from openosce.reports.grader_checks import GraderCheck, grader_checks
 from openosce.reports.papers.cells import Cell
 from openosce.reports.papers.typed import figure_cell, figures
 from openosce.runs.folder import RunReader
-from openosce.statistics import mcnemar_of_cases, spearman
+from openosce.statistics import count_agreement, mcnemar_of_cases, spearman
 
 Row = dict[str, str]
 Found = tuple[float | None, str | None]
@@ -86,7 +86,11 @@ class _Sheets:
     def grader_agreement(self, row: Row) -> Found:
         """In how many of the trials, in percent, the grader's and the dermatologist's counts meet."""
         check = self._check(row)
-        return (100 * check.agreement, None) if check else _absent(row)
+        if check is None:
+            return _absent(row)
+        both = check.expert, check.grader, check.n_trials
+        value = count_agreement(*both, rng=np.random.default_rng(1), n_resamples=1).value
+        return (None if value is None else 100 * value), None
 
     def preprint_spearman(self, row: Row) -> Found:
         """Not the preprint's figure; what the sheets released in 2025 give in its place is said in the reason."""

@@ -12,6 +12,8 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from openosce.errors import StudyError
+from openosce.grading.record import Rating
 from openosce.reports.papers.cells import Cell, Verdict, compare_printed
 from openosce.reports.papers.typed import figure_cell, figures
 from openosce.runs.folder import RunReader
@@ -23,6 +25,8 @@ Marks = Mapping[tuple[str, str, str, str], float]
 
 PHYSICAL_EXAM, CLOSURE, DIFFERENTIAL = "physical_exam", "closure", "differential"
 EXPERTS = ("expert-1", "expert-2", "expert-3")
+STUDENT = "medqa-cs/GPT-4"
+"""Whose answers were marked, as an imported run names it."""
 MEAN_OF_EXPERTS = "experts"
 """Rater of the experts' mean as Tables 33 and 40 print it."""
 
@@ -45,28 +49,36 @@ _TABLES = {PHYSICAL_EXAM: "Tables 19-20", CLOSURE: "Tables 21-23", DIFFERENTIAL:
 _TOTAL, _MAXIMUM, _PERCENT, _OVERALL = "total_printed", "maximum_printed", "percent_printed", "overall"
 _AS_PRINTED, _CORRECTED = "marks as printed", "marks corrected"
 _NOT_PRINTED = "the paper prints no such marks case by case"
-_NOT_HELD = "the run holds none of the marks that the paper prints; `osce import medqa-cs-experts` makes one that does"
 _OF_CORRECTIONS = (
     "rests on marks that the paper contradicts elsewhere; the figure from the corrected ones stands beside it"
 )
 _PARTS_ARE_ROUNDED = "the parts it is made of are printed rounded"
 _COLUMN_IS_ROUNDED = "the column that it is the mean of is printed rounded"
+_NO_SUM = "the printed total is no sum of its parts"
+_PART_UNKNOWN = "the run holds no mark of one of its parts"
 _NOT_OF_THIS_TOTAL = "other tables need the corrected part, and this total does not fit it"
 _UNEXPLAINED = "the printed marks do not give it, and no correction that we know of does"
 
 
 def cells(reader: RunReader) -> list[Cell]:
-    """Every figure of these tables; those of which the run holds no marks are not recomputed.
+    """Every figure of these tables; those that rest on marks which the paper does not print are not recomputed.
 
     Raises:
+        StudyError: The run holds none of the marks that the paper prints.
         RunFolderError: The run cannot be read.
     """
     printed = {
-        (rating.arm or "", rating.case_id, rating.rater, rating.item): rating.value
+        (rating.arm or "", rating.case_id, rating.rater, rating.item): value
         for rating in reader.ratings()
-        if rating.value is not None
+        if rating.doctor == STUDENT and (value := _value(rating)) is not None
     }
-    corrections = [row for row in figures("medqa_cs_corrections.csv") if _place(row) in printed]
+    if not printed:
+        raise StudyError(
+            f"{reader.folder}: holds no marks of {STUDENT}, which the paper prints; "
+            "`osce import medqa-cs-experts` makes a run that does"
+        )
+    known = figures("medqa_cs_corrections.csv")
+    corrections = [row for row in known if printed.get(_place(row)) == float(row["printed"])]
     corrected = {**printed, **{_place(row): float(row["corrected"]) for row in corrections}}
     touched = {row["section"] for row in corrections if row["item"] != _TOTAL}
     readings = {_AS_PRINTED: printed, _CORRECTED: corrected}
@@ -78,6 +90,12 @@ def cells(reader: RunReader) -> list[Cell]:
         *_agreement_cells(readings, touched),
         *_student_cells(),
     ]
+
+
+def _value(rating: Rating) -> float | None:
+    """The mark; a part that does not apply adds nothing to its total, and one that cannot be read is not known."""
+    does_not_apply = (rating.missing_reason or "").startswith("not_applicable")
+    return 0.0 if does_not_apply else rating.value
 
 
 def _place(row: Mapping[str, str]) -> tuple[str, str, str, str]:
@@ -96,7 +114,7 @@ def _total_cells(printed: Marks, corrected: Marks) -> Iterator[Cell]:
         place = f"case {case_id}, {rater}"
         if item == _TOTAL:
             ours, right = (_sum(marks, section, case_id, rater) for marks in (printed, corrected))
-            reason = _OF_CORRECTIONS if right != ours else "the printed total is no sum of its parts"
+            reason = _OF_CORRECTIONS if right != ours else _NO_SUM if ours is not None else _PART_UNKNOWN
             yield figure_cell(_TABLES[section], f"{place}: total, sum of its parts", f"{value:g}", ours, reason)
             if right != ours:
                 name = f"{place}: total, sum of its corrected parts"
@@ -106,9 +124,11 @@ def _total_cells(printed: Marks, corrected: Marks) -> Iterator[Cell]:
             yield figure_cell(_TABLES[section], f"{place}: total, % of the maximum", f"{value:.2f}", share)
 
 
-def _sum(marks: Marks, section: str, case_id: str, rater: str) -> float:
-    """The parts of a total; a part that does not apply adds nothing."""
-    return sum(marks.get((section, case_id, rater, part), 0.0) for part in _PARTS[section])
+def _sum(marks: Marks, section: str, case_id: str, rater: str) -> float | None:
+    """The parts of a total; None where one is not known."""
+    parts = [marks.get((section, case_id, rater, part)) for part in _PARTS[section]]
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
 
 
 def _mean_cells(readings: Mapping[str, Marks], touched: set[str]) -> Iterator[Cell]:
@@ -169,7 +189,7 @@ def _average_cells(readings: Mapping[str, Marks], touched: set[str]) -> Iterator
             else:
                 column = [_mark(marks, section, case_id, rater) for case_id in case_ids]
             known = [value for value in column if value is not None]
-            reason = (_reason_of(name, of_experts) or _COLUMN_IS_ROUNDED) if known else _without(marks)
+            reason = (_reason_of(name, of_experts) or _COLUMN_IS_ROUNDED) if known else _NOT_PRINTED
             place = f"average: {rater}" + (f", {name}" if of_experts else "")
             yield figure_cell(row["table"], place, row["printed"], sum(known) / len(known) if known else None, reason)
 
@@ -184,7 +204,7 @@ def _agreement_cells(readings: Mapping[str, Marks], touched: set[str]) -> Iterat
             place = f"{section}: {row['statistic']} of {', '.join(raters)}"
             reason = _reason_of(name, of_experts and ours[name] != ours[_CORRECTED])
             if ours[name] is None:
-                reason = _without(readings[name])
+                reason = _NOT_PRINTED
             elif compare_printed(row["printed"], ours[name]) is Verdict.DIFFERS:
                 reason = reason or _UNEXPLAINED
             shown = f"{place}, {name}" if of_experts and section in touched else place
@@ -211,10 +231,6 @@ def _readings_to_show(section: str, touched: set[str]) -> tuple[str, ...]:
 
 def _reason_of(reading: str, changes: bool) -> str | None:
     return _OF_CORRECTIONS if reading == _AS_PRINTED and changes else None
-
-
-def _without(marks: Marks) -> str:
-    return _NOT_PRINTED if marks else _NOT_HELD
 
 
 def _student_cells() -> Iterator[Cell]:

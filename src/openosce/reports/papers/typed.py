@@ -12,7 +12,7 @@ _CUT_OFF = "cut off in print, not rounded"
 def figures(name: str) -> list[dict[str, str]]:
     """The rows of a file of `papers/figures`; lines that start with # say where they come from."""
     text = (files("openosce.reports.papers") / "figures" / name).read_text(encoding="utf-8")
-    return list(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
+    return list(csv.DictReader((line for line in text.splitlines() if not line.startswith("#")), strict=True))
 
 
 def figure_cell(table: str, place: str, printed: str, recomputed: float | None, reason: str | None = None) -> Cell:

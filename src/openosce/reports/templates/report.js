@@ -128,12 +128,13 @@
     if (told.diagnosis) article.append(make("p", "", `Reference diagnosis: ${told.diagnosis}`));
     const said = make("div");
     said.append(...told.messages.map(message));
-    said.append(make("p", "", `Ended: ${index.endings[ending]}${told.error ? `, ${told.error}` : ""}`));
+    const ended = `Ended: ${index.endings[ending]}${told.error ? `, ${told.error}` : ""}`;
+    said.append(make("p", "", index.endings[ending] === "not_held" ? "No conversation was held." : ended));
     const isPlanned = ([arm]) => index.arms.includes(arm);
     const planned = [...told.answers.filter(isPlanned), ...told.answers.filter((one) => !isPlanned(one))];
     const given = make("div", "answers");
     given.append(make("h3", "", "Answers and grades"), ...planned.flatMap((one) => answer(one, n)));
-    const both = make("div", "both");
+    const both = make("div", told.messages.length ? "both" : "alone"); // answers alone have all the room
     both.append(said, given);
     article.append(both);
     for (const button of byId("reader-list").querySelectorAll("button")) {

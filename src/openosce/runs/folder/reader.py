@@ -160,8 +160,13 @@ class RunReader:
         return [CallSums(*row) for row in self.rows(sql)]
 
     def shared_verdicts(self) -> tuple[int, int]:
-        """How many answers a model graded, and how many distinct first questions that took."""
-        sql = """SELECT COUNT(*) FROM scores WHERE value IS NOT NULL AND metric = 'accuracy'
+        """How many verdicts a grading model was asked for, readable or not, and on how many distinct answers.
+
+        A doctor that commits to no diagnosis is wrong without a question.
+        """
+        sql = """SELECT COUNT(*) FROM scores WHERE metric = 'accuracy'
+                 AND (value IS NOT NULL AND IFNULL(evidence, '') NOT LIKE 'no_diagnosis:%'
+                      OR missing_reason LIKE 'unreadable_verdict%')
                  AND grader IN (SELECT DISTINCT json_extract(address, '$[0]') FROM calls WHERE role = 'grader')"""
         asked = """SELECT COUNT(DISTINCT json_extract(address, '$[0]') || json_extract(address, '$[4]')) FROM calls
                    WHERE role = 'grader' AND error IS NULL

@@ -238,7 +238,7 @@ def _counts(results: Sequence[ReleasedStudent]) -> Counter[str]:
 def _study(
     results: Sequence[ReleasedStudent], planned: Sequence[Case], source: str, examiner: str | None, notes: Sequence[str]
 ) -> ImportedStudy:
-    settings = MedQACSSettings()
+    settings, benchmark = MedQACSSettings(weighting="as_published"), find_benchmark("medqa-cs")
     return ImportedStudy(
         command="osce import medqa-cs",
         benchmark="medqa-cs",
@@ -252,7 +252,8 @@ def _study(
         policy=settings.policy,
         notes=tuple(notes),
         conditions=(CONDITION,),
-        metrics=find_benchmark("medqa-cs").measures(settings),
+        metrics=benchmark.measures(settings),
+        averages_arms=benchmark.averages_arms,
     )
 
 

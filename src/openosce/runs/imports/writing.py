@@ -41,6 +41,8 @@ class ImportedStudy:
     conditions: Sequence[str] = ("text",)
     metrics: Sequence[Measure] = ()
     """What is measured, the headline first; none named: accuracy."""
+    averages_arms: bool = False
+    """Whether the arms are parts of one examination."""
 
 
 def imported_manifest(study: ImportedStudy) -> dict[str, Any]:
@@ -77,6 +79,7 @@ def imported_manifest(study: ImportedStudy) -> dict[str, Any]:
             "arms": list(study.arms),
             "trials": study.trials,
             "development": [],
+            "averages_arms": study.averages_arms,
             **({"metrics": [asdict(measure) for measure in study.metrics]} if study.metrics else {}),
         },
         "policy": study.policy,
