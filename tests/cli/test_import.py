@@ -144,3 +144,10 @@ def test_interrupted_it_says_how_to_go_on(results, cases, tmp_path, monkeypatch)
     result = invoke("import", "craft-md", results, "--cases", cases, "--out", tmp_path / "run")
     assert result.exit_code == 130
     assert "the same command goes on" in result.stderr
+
+
+def test_an_imported_grader_cannot_be_asked_again_and_the_mend_is_said(run):
+    refused = invoke("grade", run, "--policy", "paper")
+    assert refused.exit_code != 0
+    assert "its verdicts were imported" in str(refused.exception or refused.output)
+    assert "name a grader with --grader" in str(refused.exception or refused.output)

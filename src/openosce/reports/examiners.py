@@ -16,8 +16,9 @@ _STRICTER = (
     "r, tau-b and W do not see that one rater is stricter throughout; the mean difference does: first less second, in "
     "points"
 )
+_BUILTIN = "builtin/examiner"
 _OF_SECTION = {
-    PHYSICAL_EXAM: ("cases without target examinations stay out", "builtin/examiner marks coverage alone"),
+    PHYSICAL_EXAM: ("cases without target examinations stay out",),
     DIFFERENTIAL: ("over the case's maximum of points; quality stands apart",),
 }
 
@@ -46,7 +47,9 @@ def _sheet(title: str, section: str, rows: list[ExaminerAgreement]) -> Sheet:
         )
         for row in rows
     )
-    notes = (*footnotes.notes, _STRICTER, *_OF_SECTION.get(section, ()))
+    ours = section == PHYSICAL_EXAM and any(_BUILTIN in row.raters for row in rows)
+    alone = (f"{_BUILTIN} marks coverage alone",) if ours else ()
+    notes = (*footnotes.notes, _STRICTER, *_OF_SECTION.get(section, ()), *alone)
     return Sheet(f"Examiners of {title}", _HEADS, cells, notes)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from openosce.benchmarks import Benchmark, Place, Settings
+from openosce.benchmarks import BENCHMARKS, Benchmark, Place, Settings
 from openosce.cases import Case, grader_part
 from openosce.errors import RunFolderError, StudyError
 from openosce.grading import ACCURACY, Answer, TrialKey, find_policy, score_answer
@@ -107,6 +107,9 @@ def prepare_grading(
     """
     with RunReader(folder) as reader:
         own = _headline(reader)
+    if grader is None and own.grader["grader"].partition("/")[0] in BENCHMARKS:
+        raise StudyError(f"{folder}: its verdicts were imported, and {own.grader['grader']} cannot be asked; "
+                         "name a grader with --grader")  # fmt: skip
     role = _role(own, grader, base_url, settings or {})
     head = {"benchmark": own.benchmark}
     study = to_study({"study": head, "roles": {"grader": role}, "limits": {"in_flight": in_flight}})
