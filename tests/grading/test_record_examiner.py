@@ -4,11 +4,12 @@ import json
 import pytest
 
 from openosce.cases import read_cases
+from openosce.grading.examinations import _does
 from openosce.grading.examiner import ExaminerContext, ExaminerPart, examiner_part
 from openosce.grading.marks import NO_TARGETS
 from openosce.grading.record_examiner import RecordExaminer
 from openosce.grading.rubrics import AS_PROMPTED, AS_PUBLISHED, METRICS, MarkingRules
-from openosce.grading.student_output import SECTIONS, ClosingWords, read_student
+from openosce.grading.student_output import SECTIONS, ClosingWords, ProposedExam, read_student
 
 CASES = {case.id: case for case in read_cases("starter")}
 CASE = CASES["acute-pericarditis-01"]
@@ -205,3 +206,8 @@ def test_every_section_s_scores_have_the_rubric_s_metrics():
     for section in SECTIONS:
         wanted = {*((metric, "-") for metric in METRICS[section]), ("score", AS_PUBLISHED), ("score", AS_PROMPTED)}
         assert set(marked(section, outputs[section])) == wanted
+
+
+@pytest.mark.parametrize("maneuver", ["vital signs", "neurologic exam", "whole heart exam"])
+def test_a_target_named_in_plain_words_is_covered_by_the_same_words(maneuver):
+    assert _does(ProposedExam.model_validate({"physical exam": "Neuro", "maneuver": maneuver, "reason": "r"}), maneuver)

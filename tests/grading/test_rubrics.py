@@ -4,7 +4,7 @@ import pytest
 
 from openosce.cases import read_cases
 from openosce.cases.record import AdditionalDiagnosis, DifferentialItem
-from openosce.grading.marks import Mark, missing_scores, not_judged, scores_of
+from openosce.grading.marks import Mark, differential_scores, missing_scores, not_judged, scores_of
 from openosce.grading.rubrics import (
     AS_PROMPTED,
     AS_PUBLISHED,
@@ -170,3 +170,11 @@ def test_a_total_over_what_applies_says_what_is_left_out():
     nothing = scores_of("closure", {name: not_judged("x", name) for name in METRICS["closure"]}, "x")
     assert {score.value for score in nothing} == {None}
     assert all(score.missing_reason.startswith("not_judged: x cannot judge") for score in nothing)
+
+
+def test_a_part_of_a_differential_that_nobody_marked_is_no_zero():
+    marks = {name: Mark(1.0) for name in ("names", "historical", "order", "quality")}
+    scores = differential_scores({**marks, "physical": Mark(None, None, "not_judged: x")}, 49, "m")
+    totals = [score for score in scores if score.metric in ("score", "points")]
+    assert len(totals) == 3
+    assert all((score.value, score.missing_reason) == (None, "not_judged: x") for score in totals)

@@ -1,5 +1,7 @@
 """Accuracies corrected for a grader that experts have checked."""
 
+import sqlite3
+
 import numpy as np
 import pytest
 
@@ -58,3 +60,18 @@ def test_the_truth_comes_back_in_free_responses_and_multiple_choice_stays_out(ru
     sheet = corrected_sheet(rows)
     assert "checked on a/b, vignette_frq, 200 cases of Dermatology" in sheet.notes[0]
     assert np.isfinite(float(sheet.rows[0][3].split()[0]))
+
+
+def test_a_grader_that_repeats_its_verdicts_is_checked_like_one_that_does_not(run):
+    folder, ratings = run
+    with RunWriter(folder) as writer:
+        for rating in ratings:
+            writer.write(rating)
+    with RunReader(folder) as reader:
+        once = corrected_accuracies(reader)
+    connection = sqlite3.connect(folder / "run.db")
+    with connection:
+        connection.execute("INSERT INTO scores SELECT * FROM scores")
+    connection.close()
+    with RunReader(folder) as reader:
+        assert corrected_accuracies(reader) == once != ()

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from openosce.errors import RunFolderError
+from openosce.grading.metric import Metric
 from openosce.reports import analyze_run
 from openosce.reports.canvas import inline
 from openosce.reports.figure import accuracy_drawing, panels
 from openosce.reports.figures import drawings, specialty_drawing, turns_drawing, write_figures
-from openosce.reports.plan import Metric
 from openosce.runs.folder import RunReader
 
 ARMS = ("summarized_mcq", "multi_turn_own", "single_turn_frq", "vignette_frq", "multi_turn_mcq", "vignette_mcq")

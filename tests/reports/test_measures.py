@@ -1,10 +1,10 @@
 import pytest
 from scipy import stats
 
+from openosce.grading.metric import Metric
 from openosce.reports import analyze_run
 from openosce.reports.conduct import unmeasured
 from openosce.reports.measures import cells, differences, groups, measures
-from openosce.reports.plan import Metric
 from openosce.reports.sections import sections
 from openosce.reports.sheets import arms_compared
 from openosce.runs.folder import RunReader

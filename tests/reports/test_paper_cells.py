@@ -16,6 +16,8 @@ TYPED = sorted(file.name for file in (files("openosce.reports.papers") / "figure
         ("35.55", 35.5555, Verdict.ROUNDING),  # cut off
         ("0.013", 0.0125, Verdict.SAME),
         ("0.012", 0.0125, Verdict.SAME),  # to even
+        ("0.401", 0.4014999999999999, Verdict.SAME),  # half a unit, but for the float's last bits
+        ("0.183", 0.18349999999999997, Verdict.SAME),
         ("0.013", 0.01245, Verdict.ROUNDING),  # rounded twice
         ("0.013", 0.0142, Verdict.DIFFERS),
         ("-0.02", -0.0249, Verdict.SAME),

@@ -51,15 +51,11 @@ def verdicts(found, table):
     return Counter(cell.verdict for cell in of_released(found, table).values())
 
 
-@pytest.mark.parametrize(("table", "n"), [(1, 36), (6, 428), (8, 432), (10, 108)])  # 4 bounds of 6 cannot be read
+@pytest.mark.parametrize(
+    ("table", "n"), [(1, 36), (6, 428), (8, 432), (10, 108), (12, 108)]
+)  # 4 bounds of 6 cannot be read
 def test_every_mean_and_interval_is_the_printed_one(paper_cells, table, n):
     assert verdicts(paper_cells, table) == {SAME: n}
-
-
-def test_in_table_12_two_means_lie_half_way_between_printed_figures(paper_cells):
-    assert verdicts(paper_cells, 12) == {SAME: 106, ROUNDING: 2}
-    odd = [cell for cell in of_released(paper_cells, 12).values() if cell.verdict is ROUNDING]
-    assert [(cell.printed, round(cell.recomputed, 6)) for cell in odd] == [("0.401", 0.4015), ("0.183", 0.1835)]
 
 
 # What the intervals of Table 4 should have been, by vignette, multi-turn, single-turn and summarized conversation.

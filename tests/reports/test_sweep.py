@@ -8,12 +8,12 @@ from openosce.reports import analysis_tables, analyze_run, terminal, write_repor
 from openosce.reports.canvas import inline
 from openosce.reports.conduct import endings
 from openosce.reports.figures import drawings
-from openosce.reports.plan import Column, Plan
+from openosce.reports.plan import Plan
 from openosce.reports.sheets import by_group
 from openosce.reports.sweep import normalized, ratings_drawing, sweep_drawing
 from openosce.reports.sweep_figure import Swept
 from openosce.reports.tables_out import write_tables
-from openosce.runs.folder import RunReader
+from openosce.runs.folder import Column, RunReader
 
 NONE, HALF, SAME = [1, 1, 1, 0, 1, 1], [1, 0, 1, 0, 0, 1], [1, 1, 1, 0, 1, 1]
 BIASES = {

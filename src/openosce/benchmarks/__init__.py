@@ -1,7 +1,7 @@
 """The published systems we host, by name."""
 
 from openosce.benchmarks import agentclinic, craft_md, medqa_cs
-from openosce.benchmarks.benchmark import Benchmark, Cast, Measure, Place, RoleKind, Settings
+from openosce.benchmarks.benchmark import Benchmark, Cast, Place, RoleKind, Settings
 from openosce.errors import StudyError
 
 _ALL = (craft_md.BENCHMARK, agentclinic.BENCHMARK, medqa_cs.BENCHMARK)
@@ -20,4 +20,4 @@ def find_benchmark(name: str) -> Benchmark:
     return BENCHMARKS[name]
 
 
-__all__ = ["BENCHMARKS", "Benchmark", "Cast", "Measure", "Place", "RoleKind", "Settings", "find_benchmark"]
+__all__ = ["BENCHMARKS", "Benchmark", "Cast", "Place", "RoleKind", "Settings", "find_benchmark"]

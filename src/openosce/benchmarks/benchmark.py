@@ -9,12 +9,28 @@ from openosce.benchmarks.expectation import Expected
 from openosce.cases import Case
 from openosce.cases.record import Record
 from openosce.encounters import Encounter
-from openosce.grading import ACCURACY, Answer, TrialKey
+from openosce.errors import StudyError
+from openosce.grading import Answer, Metric, TrialKey
 from openosce.models import Model, PromptPack
 
 
 class Settings(Record):
     """A benchmark's own settings: the table of its name in a study file. Unknown keys are refused."""
+
+
+def known_names(place: str, kind: str, given: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:
+    """The names given, in the order of those known; for validators of settings that list arms or sections.
+
+    Raises:
+        StudyError: None is given, one is unknown, or one is named twice.
+    """
+    unknown = [name for name in given if name not in known]
+    if unknown or not given:
+        named = f"unknown {kind}(s) {', '.join(map(repr, unknown))}" if unknown else f"no {kind}"
+        raise StudyError(f"{place}: {named}; known are {', '.join(known)}")
+    if len(set(given)) < len(given):
+        raise StudyError(f"{place}: {'an' if kind[0] in 'aeiou' else 'a'} {kind} is named twice")
+    return tuple(name for name in known if name in given)
 
 
 S = TypeVar("S", bound=Settings)
@@ -59,25 +75,8 @@ class Cast:
     """How often the grader decides on one answer."""
 
 
-@dataclass(frozen=True)
-class Measure:
-    """What is measured of the answers, for the manifest's plan; `reports` reads it back under the same names."""
-
-    name: str = ACCURACY
-    policy: str | None = None
-    """Under which its headline stands; None: the study's match policy."""
-    role: str = "grader"
-    """Whose scores are the headline."""
-    arms: tuple[str, ...] = ()
-    """Where it is measured; none named: everywhere."""
-    low: float | None = 0.0
-    high: float | None = 1.0
-    words: str = ""
-    """What it is, for tables."""
-
-
-def _only_accuracy(settings: Any) -> tuple[Measure, ...]:
-    return (Measure(),)
+def _only_accuracy(settings: Any) -> tuple[Metric, ...]:
+    return (Metric(),)
 
 
 def _no_images(settings: Any) -> bool:
@@ -123,7 +122,7 @@ class Benchmark:
     """What one trial is expected to take, for the dry run."""
     condition: str = "text"
     """The name of the one condition of a study that sweeps nothing."""
-    measures: Callable[[Any], tuple[Measure, ...]] = _only_accuracy
+    measures: Callable[[Any], tuple[Metric, ...]] = _only_accuracy
     """What is measured under these settings, the headline first."""
     most_trials: Callable[[Any], Mapping[str, int]] = _every_trial
     """Arms that are asked in so many trials of a case at the most; those not named, in all that the study has."""

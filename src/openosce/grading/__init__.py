@@ -2,6 +2,7 @@
 
 from openosce.grading.grader import Grader, score_answer
 from openosce.grading.lexicon import LexiconGrader
+from openosce.grading.metric import Metric
 from openosce.grading.model_grader import ModelGrader
 from openosce.grading.options import Verdict, match_option
 from openosce.grading.policies import POLICIES, MatchPolicy, find_policy
@@ -14,6 +15,7 @@ __all__ = [
     "Grader",
     "LexiconGrader",
     "MatchPolicy",
+    "Metric",
     "Missing",
     "ModelGrader",
     "Rating",

@@ -98,5 +98,7 @@ def covered(target: TargetExamination, exams: Sequence[ProposedExam]) -> tuple[f
 def _does(exam: ProposedExam, maneuver: str) -> bool:
     """Whether an examination holds a maneuver; a technique without a place is done at every place."""
     wanted, done = maneuver_of(maneuver), maneuver_of(exam.maneuver)
-    share = len(wanted & done) / len(wanted) if wanted else 0.0
+    if not wanted:  # "vital signs": the component, which fits already, says it all
+        return True
+    share = len(wanted & done) / len(wanted)
     return share > _ENOUGH or (share == _ENOUGH and not done - _TECHNIQUES)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from openosce.grading.record import Missing, Score
 from openosce.grading.rubrics import AS_PROMPTED, AS_PUBLISHED, METRICS, NO_POLICY, RUBRICS, SCORE, WEIGHTINGS, Rubric
-from openosce.grading.student_output import PHYSICAL_EXAM, ExamPlan
+from openosce.grading.student_output import DIFFERENTIAL, PHYSICAL_EXAM, ExamPlan
 
 NO_TARGETS = Missing.CASE_LACKS_PART.because("target examinations")
 LONGEST_EVIDENCE = 600
@@ -55,12 +55,16 @@ def scores_of(section: str, marks: Marks, grader: str) -> tuple[Score, ...]:
 
 def differential_scores(marks: Marks, maximum: int, grader: str) -> tuple[Score, ...]:
     """The scores of a differential: its points are over the case's maximum, alike under every weighting."""
-    counted = {name: marks[name].value or 0.0 for name in ("names", "historical", "physical", "order")}
+    parts = {name: marks[name] for name in ("names", "historical", "physical", "order")}
+    gaps = [mark.missing_reason or Missing.NOT_JUDGED.value for mark in parts.values() if mark.value is None]
+    if gaps:  # a part that nobody marked is no 0
+        totals = (Score(SCORE, None, weighting, grader, missing_reason=gaps[0]) for weighting in WEIGHTINGS)
+        return (*_criteria(DIFFERENTIAL, {**marks, "points": Mark(None, None, gaps[0])}, grader), *totals)
+    counted = {name: mark.value or 0.0 for name, mark in parts.items()}
     points = sum(counted.values())
     evidence = " + ".join(f"{name} {value:g}" for name, value in counted.items()) + f" = {points:g} of {maximum} points"
-    section = "differential"
     return (
-        *_criteria(section, {**marks, "points": Mark(points, evidence)}, grader),
+        *_criteria(DIFFERENTIAL, {**marks, "points": Mark(points, evidence)}, grader),
         *(Score(SCORE, 100 * points / maximum, weighting, grader, evidence) for weighting in WEIGHTINGS),
     )
 

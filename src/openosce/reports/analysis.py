@@ -31,7 +31,7 @@ from openosce.reports.results import (
     Side,
     TurnCount,
 )
-from openosce.reports.scores import COUNTED_EVIDENCE, ScoreTable, mean_of_trials, read_scores
+from openosce.reports.scores import COUNTED_EVIDENCE, ScoreTable, mean_of_trials, read_every_metric
 from openosce.runs.folder import CaseRow, RunReader
 from openosce.statistics import (
     Difference,
@@ -54,8 +54,7 @@ def analyze_run(reader: RunReader, absent: str = Missing.NOT_RUN) -> Analysis:
     Raises:
         RunFolderError: The run cannot be read, or does not say what was planned.
     """
-    table = read_scores(reader, absent=absent)
-    others = [read_scores(reader, metric, absent) for metric in table.plan.metrics[1:]]
+    table, *others = read_every_metric(reader, absent)
     return Analysis(
         plan=table.plan,
         n_cases=len(table.cases),

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from openosce.grading.metric import Metric
 from openosce.reports.canvas import COLOURS, INK, MARKERS, Drawing, legend, settings
 from openosce.reports.figure import dress
 from openosce.reports.measures import cells
-from openosce.reports.plan import COST, Metric
+from openosce.reports.plan import COST
 from openosce.reports.results import Analysis
 from openosce.reports.sheets import NOTHING, Footnotes, Sheet
 from openosce.reports.text import one_line

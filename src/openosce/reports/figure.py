@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from openosce.grading.metric import Metric
 from openosce.reports.canvas import COLOURS, INK, MARKERS, Drawing, legend, settings, svg
 from openosce.reports.measures import spoken
-from openosce.reports.plan import Metric
 from openosce.reports.results import ALL, Analysis, Group
 from openosce.reports.text import one_line
 

@@ -67,9 +67,11 @@ def _check(reader: RunReader, place: tuple[str, str, str], of_expert: Mapping[st
 
 def _right_trials(reader: RunReader, doctor: str, arm: str, n_trials: int) -> dict[str, float]:
     """By case, how many trials the study's grader calls right under the study's policy, where it judged all of them."""
-    sql = """SELECT case_id, SUM(value) FROM scores s JOIN answers a ON a.id = s.answer_id
-             JOIN encounters e ON e.id = a.encounter_id
-             WHERE doctor = ? AND arm = ? AND metric = ? AND policy = ? AND grader = ?
-             GROUP BY case_id HAVING COUNT(value) = ?"""
+    # A grader that repeats its verdict counts as one: with the mean of its verdicts on a trial.
+    sql = """SELECT case_id, SUM(verdict) FROM (
+                 SELECT case_id, AVG(value) AS verdict FROM scores s JOIN answers a ON a.id = s.answer_id
+                 JOIN encounters e ON e.id = a.encounter_id
+                 WHERE doctor = ? AND arm = ? AND metric = ? AND policy = ? AND grader = ? GROUP BY a.id)
+             GROUP BY case_id HAVING COUNT(verdict) = ?"""
     grader = reader.manifest["study"].get("roles", {}).get("grader", {}).get("model")
     return dict(reader.rows(sql, (doctor, arm, ACCURACY, reader.manifest["policy"], grader, n_trials)))

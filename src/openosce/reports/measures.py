@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from openosce.reports.plan import Metric
+from openosce.grading.metric import Metric
 from openosce.reports.results import Analysis, Comparison, Side
 from openosce.reports.sheets import NOTHING, Footnotes, Sheet, interval
 
@@ -44,15 +44,11 @@ def groups(metrics: Sequence[Metric]) -> Iterator[tuple[Metric, ...]]:
 
 def cells(metric: Metric, column: Sequence[Numbers], sign: str = "") -> list[str]:
     """A column of numbers with their bounds, `7.42 [6.90, 7.94]`, with as many decimals as its values are worth."""
-    if _is_share(metric):
+    if metric.is_share:
         return [interval(*numbers, sign=sign) for numbers in column]
     known = [abs(number) for numbers in column for number in numbers[:3] if number is not None]
     digits = 2 if max(known, default=0) < _LARGE else 0
     return [_cell(numbers, digits, sign) for numbers in column]
-
-
-def _is_share(metric: Metric) -> bool:
-    return (metric.low, metric.high) == (0, 1)
 
 
 def _cell(numbers: Numbers, digits: int, sign: str) -> str:
@@ -83,7 +79,7 @@ def _means(analysis: Analysis, doctor: str, metrics: tuple[Metric, ...]) -> Shee
         found = [analysis.find(doctor, arm, metric=metric.name) for arm in arms]
         estimates = [row.estimate for row in found]
         shown = cells(metric, [(row.mean, row.ci_low, row.ci_high, row.n_cases) for row in estimates])
-        marks = [footnotes.mark(row.estimate.reason or (row.warning if _is_share(metric) else None)) for row in found]
+        marks = [footnotes.mark(row.estimate.reason or (row.warning if metric.is_share else None)) for row in found]
         columns.append([cell + mark for cell, mark in zip(shown, marks, strict=True)])
     columns.append([_missing(analysis, doctor, arm, metrics) for arm in arms])
     heads = ("arm", *(f"{spoken(metric)}\n[95% interval]" for metric in metrics), "missing")

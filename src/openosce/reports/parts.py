@@ -6,8 +6,8 @@ intervals are over cases.
 
 from collections.abc import Iterator, Sequence
 
+from openosce.grading.metric import Metric
 from openosce.reports.measures import spoken
-from openosce.reports.plan import Metric
 from openosce.reports.results import Analysis
 from openosce.reports.sheets import NOTHING, Footnotes, Sheet, interval
 from openosce.statistics import Estimate
@@ -81,7 +81,7 @@ def _cell(metric: Metric, found: Estimate, n_cases: int, footnotes: Footnotes) -
     if found.mean is None:
         return NOTHING + footnotes.mark(found.reason)
     count = f" n={found.n_cases}" if found.n_cases < n_cases else ""
-    if (metric.low, metric.high) == (0, 1):
+    if metric.is_share:
         cell = interval(found.mean, found.ci_low, found.ci_high, found.n_cases)
     else:
         known = found.ci_low is not None and found.ci_high is not None

@@ -6,45 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from openosce.errors import RunFolderError
-from openosce.grading.record import ACCURACY
-from openosce.runs.folder import MANIFEST, RunReader
+from openosce.grading.metric import Metric
+from openosce.runs.folder import MANIFEST, Column, RunReader
 
 COST = "cost"
 """The metric that says what the tests ordered in an encounter cost, in US dollars."""
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of results: an arm of one condition, under the name that tables and JSON call `arm`."""
-
-    label: str
-    condition: str
-    arm: str
-    trials: int | None = None
-    """In which it is asked of a case at the most; None: in all that the study has."""
-
-
-@dataclass(frozen=True)
-class Metric:
-    """What is measured of an answer."""
-
-    name: str = ACCURACY
-    policy: str | None = None
-    """Under which its headline stands; None: the study's match policy."""
-    role: str = "grader"
-    """Whose scores are the headline."""
-    arms: tuple[str, ...] = ()
-    """The arms in which it is measured; none named: all."""
-    low: float | None = 0.0
-    high: float | None = 1.0
-    """The bounds of its scale; None where there is none."""
-    words: str = ""
-    """What it is, for tables."""
-
-    @property
-    def is_share(self) -> bool:
-        """Whether its scale goes from 0 to 1."""
-        return (self.low, self.high) == (0, 1)
 
 
 @dataclass(frozen=True)

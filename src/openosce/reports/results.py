@@ -5,10 +5,11 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from openosce.grading.metric import Metric
 from openosce.grading.record import ACCURACY, TrialKey
 from openosce.reports.examiner_agreement import ExaminerAgreement
 from openosce.reports.expert_agreement import Experts
-from openosce.reports.plan import Metric, Plan
+from openosce.reports.plan import Plan
 from openosce.reports.scores import Grading
 from openosce.runs.folder import CallSums
 from openosce.statistics import Clustering, Difference, Estimate, Ratio, warns_about_small_counts

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openosce.grading.grader import OPTIONS
+from openosce.grading.metric import Metric
 from openosce.grading.record import Missing
-from openosce.reports.plan import Metric, Plan, read_plan
+from openosce.reports.plan import Plan, read_plan
 from openosce.runs.folder import CaseRow, RunReader
 
 COUNTED_EVIDENCE = ("no_option", "ambiguous", "no_diagnosis")
@@ -76,10 +77,29 @@ def read_scores(reader: RunReader, metric: Metric | None = None, absent: str = M
     Raises:
         RunFolderError: The run cannot be read, or does not say what was planned.
     """
+    plan, cases, places = _planned(reader)
+    return _table(reader, plan, cases, places, metric or plan.headline, absent)
+
+
+def read_every_metric(reader: RunReader, absent: str = Missing.NOT_RUN) -> list[ScoreTable]:
+    """Read the scores of every planned metric, the headline first, as `read_scores` does for one.
+
+    Raises:
+        RunFolderError: The run cannot be read, or does not say what was planned.
+    """
+    plan, cases, places = _planned(reader)
+    return [_table(reader, plan, cases, places, metric, absent) for metric in plan.metrics]
+
+
+def _planned(reader: RunReader) -> "tuple[Plan, tuple[CaseRow, ...], _Places]":
     plan = read_plan(reader)
-    metric = metric or plan.headline
     cases = tuple(case for case in reader.cases() if case.id not in plan.development)
-    places = _Places(reader, plan, cases)
+    return plan, cases, _Places(reader, plan, cases)
+
+
+def _table(
+    reader: RunReader, plan: Plan, cases: tuple[CaseRow, ...], places: "_Places", metric: Metric, absent: str
+) -> ScoreTable:
     signatures = _signatures(reader, metric.name)
     gradings = _gradings(reader, plan, metric, signatures)
     sums, counts = _verdicts(reader, metric.name, signatures, places)

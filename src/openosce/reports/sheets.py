@@ -221,7 +221,7 @@ def cases(table: ScoreTable, doctor: str, trial: int | None, limit: int) -> Shee
     places = [plan.arms.index(arm) for arm in arms]
     slots = [n for n in range(table.values.shape[-1]) if trial is None or n % plan.trials == trial]
     values = table.values[plan.doctors.index(doctor)]
-    is_share = (table.metric.low, table.metric.high) == (0, 1)
+    is_share = table.metric.is_share
     cell = _marks if is_share else _mean
     rows = [(case.id, *(cell(values[a, c, slots]) for a in places)) for c, case in enumerate(table.cases[:limit])]
     more = len(table.cases) - limit

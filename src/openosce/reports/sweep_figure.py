@@ -12,10 +12,11 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from openosce.grading.metric import Metric
 from openosce.reports.canvas import COLOURS, INK, MARKERS, Drawing, legend, settings
 from openosce.reports.figure import bound, dress
 from openosce.reports.measures import spoken
-from openosce.reports.plan import Metric, Plan
+from openosce.reports.plan import Plan
 from openosce.reports.results import Analysis, ArmEstimate
 from openosce.reports.sheets import NOTHING
 from openosce.reports.text import one_line

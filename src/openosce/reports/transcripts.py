@@ -112,7 +112,7 @@ def _pack(reader: RunReader, plan: Plan, headline: Grading, sample: Sequence[_En
     arms = [one_line(arm) for arm in plan.arms]
     judged = {"policy": one_line(headline.policy), "graders": [one_line(name) for name in sorted(headline.graders)]}
     index = {"arms": arms, **judged, **names.lists, "rows": rows, "pack": _IN_A_PACK}
-    index["is_share"] = (plan.headline.low, plan.headline.high) == (0, 1)
+    index["is_share"] = plan.headline.is_share
     return Packed(n_all, len(sample), _squeeze(index), tuple(packs))
 
 

@@ -11,22 +11,9 @@ TRIES = 3
 """How often a role is asked before its empty replies count as missing."""
 
 
-def chat(
-    system: str, transcript: Transcript, speaker: str, images: Mapping[str, str] | None = None
-) -> tuple[ChatMessage, ...]:
-    """What `speaker` heard of a conversation: its own words as the assistant's, all others' as the user's.
-
-    Args:
-        system: What it is told beforehand.
-        transcript: The conversation.
-        speaker: The role.
-        images: By path, the images that a message may hand over, as data URLs.
-    """
-    known = images or {}
-    turns = [
-        ChatMessage("assistant" if m.speaker == speaker else "user", m.text, tuple(known[path] for path in m.images))
-        for m in heard(transcript, speaker)
-    ]
+def chat(system: str, transcript: Transcript, speaker: str) -> tuple[ChatMessage, ...]:
+    """What `speaker` heard of a conversation: its own words as the assistant's, all others' as the user's."""
+    turns = [ChatMessage("assistant" if m.speaker == speaker else "user", m.text) for m in heard(transcript, speaker)]
     return (ChatMessage("system", system), *turns)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from openosce.benchmarks import Benchmark, Settings
 from openosce.errors import StudyError
 from openosce.models import ModelSpec
+from openosce.runs.folder import Column
 
 _MOST = 1_000
 _FIXED = ("roles.doctor.model", "roles.doctor.models")
@@ -32,17 +33,6 @@ class Condition:
     def arms_of(self, trial: int) -> tuple[str, ...]:
         """What is asked in one trial, counted from 0."""
         return tuple(arm for arm in self.arms if trial < self.most_trials.get(arm, trial + 1))
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of results: an arm of one condition, and its name."""
-
-    label: str
-    condition: str
-    arm: str
-    trials: int | None = None
-    """In how many trials of a case it is asked at the most; None: in all that the study has."""
 
 
 def swept(tables: Mapping[str, Any], benchmark: Benchmark) -> Iterator[tuple[str, dict[str, Any]]]:

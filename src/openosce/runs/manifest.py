@@ -10,9 +10,9 @@ from importlib import metadata, resources
 from pathlib import Path
 from typing import Any
 
-from openosce.benchmarks import Measure
 from openosce.cases import Case, patient_part
 from openosce.errors import RunFolderError
+from openosce.grading import Metric
 from openosce.models import ModelSpec, PriceBook, PromptPack
 from openosce.runs.conditions import Condition, columns, reference
 from openosce.runs.folder import DATABASE, MANIFEST, STUDY, RunReader, half_written, write_whole
@@ -68,7 +68,7 @@ def build_manifest(
     }
 
 
-def _measures(study: Study) -> tuple[Measure, ...]:
+def _measures(study: Study) -> tuple[Metric, ...]:
     """What is measured in any condition, each once."""
     found = (measure for condition in study.conditions for measure in study.benchmark.measures(condition.settings))
     return tuple({(measure.name, measure.arms): measure for measure in found}.values())

@@ -2,8 +2,8 @@
 
 from openosce.benchmarks.agentclinic import perception, tests_ordered, trial
 from openosce.benchmarks.agentclinic.settings import DIALOGUE, AgentClinicSettings
-from openosce.benchmarks.benchmark import Measure
 from openosce.encounters import PATIENT
+from openosce.grading import Metric
 
 _NO_POLICY, _RULE = "-", "rule"
 _COUNTS = {
@@ -21,22 +21,22 @@ _RATINGS = {
 }
 
 
-def measures(settings: AgentClinicSettings) -> tuple[Measure, ...]:
+def measures(settings: AgentClinicSettings) -> tuple[Metric, ...]:
     """What these settings measure, the headline first."""
     if DIALOGUE not in settings.arms:
-        return (Measure(),)
+        return (Metric(),)
     arms, counted = (DIALOGUE,), dict(_COUNTS)
     if settings.images == "on_request":
         counted[tests_ordered.IMAGE_REQUESTS] = "how often the doctor asked for the image"
-    found = [Measure(name, _NO_POLICY, _RULE, arms, 0.0, None, words) for name, words in counted.items()]
-    found.append(Measure(trial.REFUSED, _NO_POLICY, _RULE, arms, words="share that refused to play the role"))
+    found = [Metric(name, _NO_POLICY, _RULE, arms, 0.0, None, words) for name, words in counted.items()]
+    found.append(Metric(trial.REFUSED, _NO_POLICY, _RULE, arms, words="share that refused to play the role"))
     if settings.images == "on_request":
         words = "share of encounters in which the doctor asked for the image"
-        found.append(Measure(tests_ordered.IMAGE_REQUESTED, _NO_POLICY, _RULE, arms, words=words))
+        found.append(Metric(tests_ordered.IMAGE_REQUESTED, _NO_POLICY, _RULE, arms, words=words))
     if settings.images != "none":
         words = "share of wrong diagnoses that equal another option, which no doctor saw"
-        found.append(Measure(trial.HIDDEN_OPTION, _NO_POLICY, _RULE, arms, words=words))
+        found.append(Metric(trial.HIDDEN_OPTION, _NO_POLICY, _RULE, arms, words=words))
     if settings.perception:
         low, high = perception.LEAST, perception.MOST
-        found += [Measure(name, _NO_POLICY, PATIENT, arms, low, high, words) for name, words in _RATINGS.items()]
-    return (Measure(), *found)
+        found += [Metric(name, _NO_POLICY, PATIENT, arms, low, high, words) for name, words in _RATINGS.items()]
+    return (Metric(), *found)

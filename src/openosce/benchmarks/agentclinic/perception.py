@@ -67,9 +67,14 @@ def unrated(reason: str, grader: str, items: Sequence[str] = ITEMS) -> tuple[Sco
 async def _rated(patient: RatingPatient, item: str, transcript: Transcript, why: bool) -> Score:
     try:
         value, reply = await _ask(patient, item, transcript)
-        evidence = await patient.explain(item, transcript, reply) if why else reply.strip()[:200]
     except EncounterError as failure:
         return unrated(reason_for(failure), patient.name, (item,))[0]
+    evidence = reply.strip()[:200]
+    if why:
+        try:
+            evidence = await patient.explain(item, transcript, reply)
+        except EncounterError as failure:  # the rating is there all the same
+            evidence = f"{evidence} (no reason given: {reason_for(failure)})"
     return Score(item, float(value), "-", patient.name, evidence)
 
 

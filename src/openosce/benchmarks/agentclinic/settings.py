@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 from openosce.benchmarks.agentclinic.biases import ROLES, split_names
 from openosce.benchmarks.agentclinic.price_book import TestPrices, load_test_prices
 from openosce.benchmarks.agentclinic.station import ImageMode
-from openosce.benchmarks.benchmark import Settings
+from openosce.benchmarks.benchmark import Settings, known_names
 from openosce.errors import StudyError
 from openosce.grading import find_policy
 
@@ -46,13 +46,7 @@ class AgentClinicSettings(Settings):
     @field_validator("arms")
     @classmethod
     def _known_arms(cls, arms: tuple[str, ...]) -> tuple[str, ...]:
-        unknown = [arm for arm in arms if arm not in ARMS]
-        if unknown or not arms:
-            named = f"unknown arm(s) {', '.join(map(repr, unknown))}" if unknown else "no arm"
-            raise StudyError(f"agentclinic.arms: {named}; known are {', '.join(ARMS)}")
-        if len(set(arms)) < len(arms):
-            raise StudyError("agentclinic.arms: an arm is named twice")
-        return tuple(arm for arm in ARMS if arm in arms)
+        return known_names("agentclinic.arms", "arm", arms, ARMS)
 
     @field_validator("bias")
     @classmethod

@@ -52,7 +52,7 @@ def tests_ordered(transcript: Transcript, part: MeasurementPart) -> tuple[Ordere
     return tuple(
         OrderedTest(name_of(single), single, bool(find_order(single, readings)))
         for single in said
-        if not is_examination(single)
+        if single.strip() and not is_examination(single)
     )
 
 

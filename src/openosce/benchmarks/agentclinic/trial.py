@@ -77,7 +77,8 @@ async def _with_scores(
     graded = await _graded(answer, case, cast, settings, mcq=False)
     if answer.text is None:
         reason = answer.missing_reason or Missing.ENCOUNTER_FAILED.value
-        scores = (*graded.scores, *(Score(metric, None, "-", "rule", missing_reason=reason) for metric in _COUNTED))
+        counted = (*_COUNTED, *([HIDDEN_OPTION] if settings.images != "none" else []))
+        scores = (*graded.scores, *(Score(metric, None, "-", "rule", missing_reason=reason) for metric in counted))
         ratings = unrated(reason, getattr(cast.roles[PATIENT], "name", "builtin/record")) if settings.perception else ()
         return Answer(graded.arm, None, graded.missing_reason, (*scores, *ratings))
     part = measurement_part(case)

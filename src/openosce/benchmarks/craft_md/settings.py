@@ -4,9 +4,8 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from openosce.benchmarks.benchmark import Settings
+from openosce.benchmarks.benchmark import Settings, known_names
 from openosce.benchmarks.craft_md.arms import ARMS
-from openosce.errors import StudyError
 from openosce.grading import find_policy
 
 
@@ -24,13 +23,7 @@ class CraftMDSettings(Settings):
     @field_validator("arms")
     @classmethod
     def _known_arms(cls, arms: tuple[str, ...]) -> tuple[str, ...]:
-        unknown = [arm for arm in arms if arm not in ARMS]
-        if unknown or not arms:
-            named = f"unknown arm(s) {', '.join(map(repr, unknown))}" if unknown else "no arm"
-            raise StudyError(f"craft_md.arms: {named}; known are {', '.join(ARMS)}")
-        if len(set(arms)) < len(arms):
-            raise StudyError("craft_md.arms: an arm is named twice")
-        return tuple(arm for arm in ARMS if arm in arms)
+        return known_names("craft_md.arms", "arm", arms, ARMS)
 
     @field_validator("policy")
     @classmethod

@@ -1,8 +1,6 @@
 """One trial of CRAFT-MD: one conversation, and every arm's answer, graded."""
 
-import asyncio
 import re
-from collections.abc import Coroutine, Iterable
 
 from openosce.benchmarks.benchmark import Cast
 from openosce.benchmarks.craft_md.arms import (
@@ -17,6 +15,7 @@ from openosce.benchmarks.craft_md.arms import (
 )
 from openosce.benchmarks.craft_md.settings import CraftMDSettings
 from openosce.benchmarks.craft_md.station import CraftMDStation
+from openosce.benchmarks.together import together
 from openosce.cases import Case, grader_part
 from openosce.encounters import DOCTOR, PATIENT, Encounter, EndReason, Transcript, run_encounter
 from openosce.errors import EncounterError
@@ -51,18 +50,8 @@ async def run_trial(
             others=CRAFT_MD,
         )
 
-    answers = await _all(examine(arm) for arm in arms)
+    answers = await together(examine(arm) for arm in arms)
     return encounter, (*([summary] if summary else []), *answers)
-
-
-async def _all(examinations: Iterable[Coroutine[None, None, Answer]]) -> list[Answer]:
-    """Wait for all of them, also when one fails: calls that are open are paid for, and their replies are kept."""
-    done = await asyncio.gather(*examinations, return_exceptions=True)
-    answers = [answer for answer in done if isinstance(answer, Answer)]
-    for failure in done:
-        if isinstance(failure, BaseException):
-            raise failure
-    return answers
 
 
 async def _talk(cast: Cast, settings: CraftMDSettings, arms: tuple[str, ...]) -> Encounter:

@@ -1,12 +1,11 @@
 """What the student hands in at each section, kept as it wrote it, and how much of it has the asked shape."""
 
-import asyncio
 import json
-from collections.abc import Coroutine, Iterable
 from typing import Any, TypeVar
 
 from openosce.benchmarks.medqa_cs import sections
 from openosce.benchmarks.medqa_cs.rounds import BANK_COVERAGE, RULE, AskedRound, bank_coverage, read_round, write_rounds
+from openosce.benchmarks.together import together
 from openosce.cases import Case
 from openosce.errors import EncounterError
 from openosce.grading import Answer, Missing, Score, reason_for
@@ -53,16 +52,6 @@ async def hand_in(section: str, case: Case, student: Student, schema: bool) -> A
     except EncounterError as failure:
         return _nothing(section, reason_for(failure))
     return Answer(section, reply, None, (_validity([read_student(section, reply)]),))
-
-
-async def together(calls: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
-    """Wait for all of them, also when one fails: calls that are open are paid for, and their replies are kept."""
-    done = await asyncio.gather(*calls, return_exceptions=True)
-    results = [result for result in done if not isinstance(result, BaseException)]
-    for failure in done:
-        if isinstance(failure, BaseException):
-            raise failure
-    return results
 
 
 def _nothing(section: str, reason: str, text: str | None = None) -> Answer:

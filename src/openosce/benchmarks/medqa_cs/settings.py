@@ -4,8 +4,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from openosce.benchmarks.benchmark import Settings
-from openosce.errors import StudyError
+from openosce.benchmarks.benchmark import Settings, known_names
 from openosce.grading.rubrics import MarkingRules
 from openosce.grading.student_output import SECTIONS
 
@@ -33,13 +32,7 @@ class MedQACSSettings(Settings):
     @field_validator("sections")
     @classmethod
     def _known_sections(cls, sections: tuple[str, ...]) -> tuple[str, ...]:
-        unknown = [section for section in sections if section not in SECTIONS]
-        if unknown or not sections:
-            named = f"unknown section(s) {', '.join(map(repr, unknown))}" if unknown else "no section"
-            raise StudyError(f"medqa_cs.sections: {named}; known are {', '.join(SECTIONS)}")
-        if len(set(sections)) < len(sections):
-            raise StudyError("medqa_cs.sections: a section is named twice")
-        return tuple(section for section in SECTIONS if section in sections)
+        return known_names("medqa_cs.sections", "section", sections, SECTIONS)
 
     @property
     def policy(self) -> str:

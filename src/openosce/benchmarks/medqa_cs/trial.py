@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from openosce.benchmarks.benchmark import Cast
-from openosce.benchmarks.medqa_cs.handing_in import hand_in, invalid, read_back, together
+from openosce.benchmarks.medqa_cs.handing_in import hand_in, invalid, read_back
 from openosce.benchmarks.medqa_cs.rounds import AskedRound, read_rounds
 from openosce.benchmarks.medqa_cs.sections import doorway_sheet, lacking, station_of
 from openosce.benchmarks.medqa_cs.settings import MedQACSSettings
+from openosce.benchmarks.together import together
 from openosce.cases import Case
 from openosce.encounters import Encounter, EndReason
 from openosce.grading import Answer, Missing, Score

@@ -64,7 +64,9 @@ def compare_printed(printed: str, recomputed: float | None) -> Verdict:
     if recomputed is None:
         return Verdict.NOT_RECOMPUTED
     unit = Decimal(1).scaleb(int(figure.as_tuple().exponent))
-    ours = Decimal(f"{recomputed:.10f}")  # not the last bits of a float: 0.5 of a unit goes up or to even
-    if figure in (ours.quantize(unit, rounding=rule) for rule in (ROUND_HALF_UP, ROUND_HALF_EVEN)):
+    # Half a unit may have gone up, to even or, by the last bits of a float, down: what a program prints of it.
+    ours = Decimal(f"{recomputed:.10f}")
+    printable = {ours.quantize(unit, rounding=rule) for rule in (ROUND_HALF_UP, ROUND_HALF_EVEN)}
+    if figure in printable | {Decimal(recomputed).quantize(unit, rounding=ROUND_HALF_EVEN)}:
         return Verdict.SAME
     return Verdict.ROUNDING if abs(ours - figure) < unit else Verdict.DIFFERS

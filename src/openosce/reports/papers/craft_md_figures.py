@@ -12,7 +12,6 @@ MEAN_PLACES, P_PLACES = 3, 4
 _BOUNDS = ("ci_low", "ci_high")
 _KNOWN = {
     "ci_of_table_1": (_BOUNDS, "the printed intervals of this table are those of Supplementary Table 1"),
-    "half_a_digit": (("mean",), "the mean lies half-way between two figures of three places"),
     "not_table_4": (("mean", *_BOUNDS), "not what Supplementary Table 4 prints of the same model, arm and cases"),
     "p_of_table_11": (("p", "p_adjusted"), "the printed p values of this table are those of Supplementary Table 11"),
 }

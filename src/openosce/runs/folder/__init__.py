@@ -6,7 +6,7 @@ One process writes (a lock file keeps others out), in one thread, many rows to a
 
 from openosce.runs.folder.files import half_written, write_whole
 from openosce.runs.folder.reader import RunReader
-from openosce.runs.folder.records import AddedScores, Call, CallSums, CaseRow, Judge, ScoreRow, call_address
+from openosce.runs.folder.records import AddedScores, Call, CallSums, CaseRow, Column, Judge, ScoreRow, call_address
 from openosce.runs.folder.schema import DATABASE, MANIFEST, REPORT, STUDY
 from openosce.runs.folder.writer import RunWriter
 
@@ -19,6 +19,7 @@ __all__ = [
     "Call",
     "CallSums",
     "CaseRow",
+    "Column",
     "Judge",
     "RunReader",
     "RunWriter",

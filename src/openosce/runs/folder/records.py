@@ -86,3 +86,14 @@ class CallSums:
     """The mean time of an answered call, waiting and new tries included."""
     repeated: float | None
     """The share of prompt tokens that repeat an earlier request's prefix."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of results: an arm of one condition, under the name that tables and JSON call `arm`."""
+
+    label: str
+    condition: str
+    arm: str
+    trials: int | None = None
+    """In which it is asked of a case at the most; None: in all that the study has."""

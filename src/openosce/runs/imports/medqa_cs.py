@@ -43,7 +43,6 @@ SECTION_OF = {
 }
 """Our sections by the names that the files have for them."""
 
-_OTHER = "{} items are of sections that are not known, and are not read"
 
 _Place = tuple[str, int]
 """Our section, and the turn."""

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from openosce.benchmarks import Measure
 from openosce.cases import Case
+from openosce.grading import Metric
 from openosce.runs.folder import RunReader, RunWriter
 from openosce.runs.manifest import cases_hash, claim_folder, refuse_foreign_folder, versions
 
@@ -39,7 +39,7 @@ class ImportedStudy:
     """`name@version`."""
     notes: Sequence[str]
     conditions: Sequence[str] = ("text",)
-    metrics: Sequence[Measure] = ()
+    metrics: Sequence[Metric] = ()
     """What is measured, the headline first; none named: accuracy."""
     averages_arms: bool = False
     """Whether the arms are parts of one examination."""
